@@ -286,6 +286,68 @@ fn an_upstream_that_was_pushed_from_here_or_whose_log_is_gone_is_nobodys_word() 
     judge_one_above(&moved);
 }
 
+/// Makes a commit beside the trusted one the branch of the remote repository that is fetched.
+fn replace_trusted_branch(project: &Project) {
+    project.save("scripts/check.sh", "true\n");
+    git(project, &["add", "."]);
+    git(project, &["commit", "--quiet", "--amend", "-m", "another first commit"]);
+    let fork = project.shared("fork").to_str().expect("text").to_owned();
+    git(project, &["clone", "--quiet", "--bare", ".", &fork]);
+    git(project, &["remote", "set-url", "origin", &fork]);
+    git(project, &["fetch", "--quiet", "origin"]);
+}
+
+#[test]
+fn a_trusted_branch_that_does_not_contain_what_was_trusted_before_is_asked_about_once() {
+    let project = Project::new().toml("[[check]]\nname = \"all\"\ncommand = [\"sh\", \"scripts/check.sh\"]\n");
+    git(&project, &["init", "--quiet"]);
+    project.save("scripts/check.sh", "grep -q good shop.txt\n");
+    commit(&project, "shop.txt", "good\n");
+    with_origin(&project);
+    // The branch is known from the registration on: nobody asked the gate before it was replaced.
+    project.proctor(["run"]).success();
+    replace_trusted_branch(&project);
+    commit(&project, "shop.txt", "bad\n");
+    project.proctor(["run"]).success();
+    let asked = gate(&project, &[], 3);
+    let lowered = asked["lowered"].to_string();
+    assert!(lowered.contains("the trusted branch was replaced: refs/remotes/origin/main"), "{asked}");
+    assert!(lowered.contains("a command of checks changed in `scripts/check.sh`"), "{asked}");
+    // Asking again is nobody's word.
+    gate(&project, &[], 3);
+    accept_here(&project);
+    gate(&project, &[], 0);
+    // What goes on from there is not asked about.
+    git(&project, &["push", "--quiet", "origin", "main"]);
+    commit(&project, "more.txt", "more\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+}
+
+#[test]
+fn a_branch_that_only_went_on_is_asked_about_neither_after_a_squash_nor_after_a_rebase() {
+    let project = with_script();
+    with_origin(&project);
+    gate(&project, &[], 0);
+    git(&project, &["switch", "--quiet", "-c", "feature"]);
+    commit(&project, "more.txt", "more\n");
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+    // Somebody else pushes, and the feature goes there as one commit.
+    git(&project, &["switch", "--quiet", "main"]);
+    commit(&project, "other.txt", "other\n");
+    git(&project, &["merge", "--quiet", "--squash", "feature"]);
+    git(&project, &["commit", "--quiet", "-m", "feature as one commit"]);
+    git(&project, &["push", "--quiet", "origin", "main"]);
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+    git(&project, &["switch", "--quiet", "feature"]);
+    commit(&project, "last.txt", "last\n");
+    git(&project, &["rebase", "--quiet", "main"]);
+    project.proctor(["run"]).success();
+    gate(&project, &[], 0);
+}
+
 /// Accepts at a terminal, by typing the beginning of the commit's name.
 fn accept_here(project: &Project) {
     let mut terminal = project.proctor(["attest", "--accept-changes"]).at_terminal();

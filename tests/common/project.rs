@@ -61,10 +61,10 @@ pub(crate) fn fake_tool() -> &'static Path {
     &PROGRAM
 }
 
-/// Links the built tool into a directory of its own. Tests in other processes may do so at the same time.
+/// Links the built tool into a directory of its own, which is called like one where users install programs: a first run approves those. Tests in other processes may do so at the same time.
 fn link_fake_tool() -> PathBuf {
     let built = Path::new(env!("CARGO_BIN_EXE_fake-tool"));
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake-tool");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fake-tool/.local/bin");
     let linked = directory.join("fake-tool");
     let inode = |path: &Path| fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
     // Another user, who plays a part of a test on a copy of the programs, may link nothing here, and need not.

@@ -310,7 +310,7 @@ pub fn approve_command(task: &TaskId) -> String {
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum ApprovedProgram {
-    /// There was no such program.
+    /// There was no such program, or nobody approved the one that was found: it lies in a directory of its own, and no person was asked.
     Absent,
     Found {
         /// The absolute path under which the program was found. Links in it are not resolved.
@@ -338,19 +338,6 @@ pub enum ProgramWay {
     System,
     /// In another directory. Path and content count.
     Elsewhere,
-}
-
-impl ApprovedProgram {
-    /// Returns what an approval without a person records of a program that an earlier approval has already, from what was recorded and what
-    /// is found now. A later search for the program adds nothing, because no person saw its result. `None` means that nothing is known, so
-    /// no edit of the command is free.
-    pub fn carried(recorded: Option<&Self>, now: Option<&Self>) -> Option<Self> {
-        match (recorded, now) {
-            // The program was not there at the approval and is there now. So that it is not found later would prove nothing.
-            (Some(Self::Absent), Some(Self::Found { .. })) => None,
-            (recorded, _) => recorded.cloned(),
-        }
-    }
 }
 
 /// The value of a setting, in a form that can be compared.
@@ -388,25 +375,6 @@ impl fmt::Display for SettingValue {
 #[cfg(test)]
 mod tests {
     use super::ApprovedProgram::{Absent, Found};
-    use super::*;
-
-    #[test]
-    fn a_later_search_teaches_nothing() {
-        let found = |path: &str| Found { path: path.to_owned(), content: None, way: None };
-        let rows = [
-            (None, None, None),
-            (None, Some(Absent), None),
-            (None, Some(found("/evil")), None),
-            (Some(Absent), None, Some(Absent)),
-            (Some(Absent), Some(Absent), Some(Absent)),
-            (Some(Absent), Some(found("/evil")), None),
-            (Some(found("/a")), Some(Absent), Some(found("/a"))),
-            (Some(found("/a")), Some(found("/evil")), Some(found("/a"))),
-        ];
-        for (recorded, now, expected) in rows {
-            assert_eq!(ApprovedProgram::carried(recorded.as_ref(), now.as_ref()), expected, "{recorded:?}, {now:?}");
-        }
-    }
 
     #[test]
     fn the_form_in_the_ledger_is_short() {

@@ -358,7 +358,8 @@ pub(crate) fn terms_of_registration(
     if !is_own || judgement.is_other_plan() || !judgement.settings.difference.changed.is_empty() {
         return Ok(None);
     }
-    let terms = PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, plan_terms(plan)) };
+    let terms =
+        PlanTerms { settings: judgement.settings.by_rule, ..programs.record(plan, plan_terms(plan), ApprovalReason::NewTask) };
     Ok(Some(Box::new(match &judgement.known {
         Some(known) => terms_by_rule(&known.terms, terms),
         None => terms,
@@ -411,7 +412,7 @@ fn record(
         plan_digest,
         reason,
         weakened: Vec::new(),
-        terms: PlanTerms { settings, ..programs.record(plan, plan_terms(plan)) },
+        terms: PlanTerms { settings, ..programs.record(plan, plan_terms(plan), reason) },
         protected: None,
         signature: None,
     }

@@ -1,4 +1,4 @@
-//! What this store knows of commits: the digests of their contents, and which commits of a project were accepted last.
+//! What this store knows of commits: the digests of their contents, and which commits of a project were accepted or trusted last.
 //!
 //! A digest is kept by the name of git's tree: the name says what the content is, so it is read once. A commit with submodules, and inputs
 //! beside the project, are read each time: what is there now decides about them. Both files are no evidence: without them, a commit is
@@ -139,35 +139,95 @@ pub fn keep_accepted_commit(store: &Store, root: &Path, accepted: AcceptedCommit
     all.retain(|other| other.commit != accepted.commit);
     all.insert(0, accepted);
     all.truncate(MOST_ACCEPTED);
-    keep_all(store, root, &all);
+    keep_all(store, root, &all, &own_tips(store, root));
 }
 
-fn keep_all(store: &Store, root: &Path, accepted: &[AcceptedCommit]) {
+fn keep_all(store: &Store, root: &Path, accepted: &[AcceptedCommit], tips: &[TrustedTip]) {
     let (Some(key), Some(below)) = (key_of_place(root), place_in_repository(root)) else { return };
     let texts = accepted.iter().map(|one| format!("{}:{}", one.commit.hex(), one.branch));
+    let texts = texts.chain(tips.iter().map(|tip| format!("{}={}", tip.commit.hex(), tip.name)));
     let texts: Vec<String> = texts.chain([below_word(&below)]).collect();
     keep(&store.accepted_commits_path(), key, &texts.join(" "), MOST_PLACES);
 }
 
+/// The commit of a branch of a remote repository with which others are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedTip {
+    /// The full name of the branch, such as `refs/remotes/origin/main`.
+    pub name: String,
+    pub commit: ObjectId,
+}
+
+/// Returns the commit of the branch (else of any) that was trusted last, if the branch lacks it now.
+pub fn replaced_commit(store: &Store, (root, storage): (&Path, &GitStorage), now: &TrustedTip) -> Option<ObjectId> {
+    let tips = own_tips(store, root);
+    let last = tips.iter().find(|tip| tip.name == now.name).or_else(|| tips.first())?.commit;
+    (!storage.is_ancestor(last, now.commit)).then_some(last)
+}
+
+/// Keeps the commit as the one that was trusted last.
+pub fn keep_trusted_tip(store: &Store, root: &Path, tip: TrustedTip) {
+    let mut tips = own_tips(store, root);
+    if tips.first() == Some(&tip) {
+        return;
+    }
+    tips.retain(|other| other.name != tip.name);
+    tips.insert(0, tip);
+    tips.truncate(MOST_ACCEPTED);
+    keep_all(store, root, &own_accepted(store, root), &tips);
+}
+
+fn own_tips(store: &Store, root: &Path) -> Vec<TrustedTip> {
+    let kept = key_of_place(root).and_then(|key| find(&store.accepted_commits_path(), key));
+    kept.map(|kept| parse_tips(&kept)).unwrap_or_default()
+}
+
+fn parse_tips(line: &str) -> Vec<TrustedTip> {
+    let tips = line.split(' ').filter_map(|one| {
+        let (commit, name) = one.split_once('=')?;
+        Some(TrustedTip { name: name.to_owned(), commit: ObjectId::parse(commit)? })
+    });
+    tips.collect()
+}
+
+/// Returns the commits of the branches of remote repositories that are trusted where nobody names another one.
+fn usual_tips(storage: &GitStorage) -> Vec<TrustedTip> {
+    let remote = storage.remote_named(None).unwrap_or_default();
+    let default = storage.default_branch_of_remote(&remote).ok().flatten();
+    let names =
+        [default.or_else(|| storage.usual_default_branch(&remote).ok().flatten()), storage.upstream_of_head().ok().flatten()];
+    let names = names.iter().flatten().map(|name| name.as_str()).filter(|name| name.starts_with("refs/remotes/"));
+    let mut tips: Vec<TrustedTip> =
+        names.filter_map(|name| Some(TrustedTip { name: name.to_owned(), commit: storage.resolve(name).ok()? })).collect();
+    tips.dedup();
+    tips
+}
+
 /// Keeps what a project that is registered is compared with later, if nothing of this place was accepted before: what was accepted at
 /// `former`, the path of the project from which it inherits, else what was accepted of its history in other places, else the commit that is
-/// checked out.
+/// checked out. The branches that are trusted now, or were at `former`, are kept too.
 pub(crate) fn keep_first_commit(store: &Store, root: &Path, former: Option<&str>) {
     let Ok(Some(repository)) = ProjectRepository::open(root) else { return };
     let (Ok(Some(commit)), true) = (repository.storage.head(), own_accepted(store, root).is_empty()) else { return };
-    let accepted = former.map(|path| accepted_at_path(store, Path::new(path))).filter(|accepted| !accepted.is_empty());
-    let mut accepted = accepted.unwrap_or_else(|| accepted_elsewhere(store, (root, &repository), commit, &[]));
+    let former = former.map(|path| line_of_path(store, Path::new(path))).unwrap_or_default();
+    let (mut accepted, mut tips) = (parse_accepted(&former), parse_tips(&former));
+    if accepted.is_empty() {
+        accepted = accepted_elsewhere(store, (root, &repository), commit, &[]);
+    }
+    if tips.is_empty() {
+        tips = usual_tips(&repository.storage);
+    }
     if accepted.is_empty() {
         let branch = repository.storage.checked_out_branch().ok().flatten().unwrap_or_default();
         accepted.push(AcceptedCommit { commit, branch });
     }
-    keep_all(store, root, &accepted);
+    keep_all(store, root, &accepted, &tips);
 }
 
-/// Returns the accepted commits of a project that lay in the main working tree of a repository at this path. Nothing has to be there.
-fn accepted_at_path(store: &Store, path: &Path) -> Vec<AcceptedCommit> {
-    let keys = path.ancestors().filter_map(|tree| Some(key_of(&tree.join(".git"), path.strip_prefix(tree).ok()?)));
-    keys.filter_map(|key| find(&store.accepted_commits_path(), key)).map(|line| parse_accepted(&line)).next().unwrap_or_default()
+/// Returns what is kept of a project that lay in the main working tree of a repository at this path. Nothing has to be there.
+fn line_of_path(store: &Store, path: &Path) -> String {
+    let mut keys = path.ancestors().filter_map(|tree| Some(key_of(&tree.join(".git"), path.strip_prefix(tree).ok()?)));
+    keys.find_map(|key| find(&store.accepted_commits_path(), key)).unwrap_or_default()
 }
 
 /// Returns the name of a project by its repository and its place there, which all worktrees share.

@@ -100,7 +100,9 @@ pub use inputs::{InputRefusal, InputSearch};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use known::OtherStoresRun;
-pub use known_commits::{AcceptedCommit, accepted_commits, committed_digests, keep_accepted_commit};
+pub use known_commits::{
+    AcceptedCommit, TrustedTip, accepted_commits, committed_digests, keep_accepted_commit, keep_trusted_tip, replaced_commit,
+};
 pub use ledger_runs::{LedgerRuns, is_told_by, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_plan, place_of_report};

@@ -25,7 +25,7 @@ const TRIES: usize = 5;
 
 /// The most directories of installed packages that a snapshot may have; with more, no snapshot is made. Each directory
 /// is mounted into the snapshot, which costs time at the start of every check.
-const MAX_ENVIRONMENTS: usize = 50;
+const MAX_ENVIRONMENTS: usize = 500;
 
 /// The copies of the projects whose checks this process runs.
 #[derive(Default)]

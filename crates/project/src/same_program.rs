@@ -12,9 +12,9 @@ use sha2::{Digest as _, Sha256};
 use crate::approval::file_of;
 use crate::error::ProjectError;
 use crate::request::RunRequest;
-use crate::toolchain_places::is_of_system;
+use crate::toolchain_places::{is_of_system, prefixes};
 use proctor_index::StoreIndex;
-use proctor_model::{Action, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure};
+use proctor_model::{Action, ApprovalReason, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure};
 use proctor_sandbox::process::resolve_program;
 use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home};
 
@@ -33,11 +33,18 @@ pub struct ProgramSearch<'a> {
 }
 
 impl ProgramSearch<'_> {
-    /// Adds to the terms of a plan what is found of the programs of its checks now.
-    pub(crate) fn record(&self, plan: &Plan, mut terms: PlanTerms) -> PlanTerms {
+    /// Adds to the terms what is found of the programs of checks. Only a person approves one that lies in a directory of its own.
+    pub(crate) fn record(&self, plan: &Plan, mut terms: PlanTerms, by: ApprovalReason) -> PlanTerms {
         for action in &plan.steps {
             if let Some(recorded) = terms.actions.get_mut(&action.id) {
-                recorded.program = self.approved_program(action);
+                recorded.program = match self.approved_program(action) {
+                    Some(ApprovedProgram::Found { path, way: Some(way), .. })
+                        if by != ApprovalReason::Person && self.is_alone(&way, Path::new(&path)) =>
+                    {
+                        Some(ApprovedProgram::Absent)
+                    }
+                    program => program,
+                };
             }
         }
         terms
@@ -47,19 +54,27 @@ impl ProgramSearch<'_> {
     /// approved one. Approvals of earlier versions of proctor do not say the way, and are not compared.
     pub(crate) fn found_by_another_way(&self, plan: &Plan, approved: &PlanTerms) -> Vec<String> {
         let other = |action: &Action| {
-            let Some(ApprovedProgram::Found { path, content, way: Some(way) }) = &approved.actions.get(&action.id)?.program
-            else {
-                return None;
-            };
+            let approved = approved.actions.get(&action.id)?.program.as_ref()?;
             let word = action.command.argv.first().filter(|word| !word.contains('/'))?;
             let now = self.resolve(action, word)?.ok()?;
-            let is_same = match way {
-                way if *way != self.way_of(&now) => false,
-                ProgramWay::Environment { .. } | ProgramWay::Toolchain { .. } => true,
-                ProgramWay::System => same_directory(Path::new(path), &now),
-                ProgramWay::Elsewhere => Path::new(path) == now && (content.is_none() || content_of(&now) == *content),
+            let now_way = self.way_of(&now);
+            let (is_same, said) = match approved {
+                ApprovedProgram::Absent => (
+                    !self.is_alone(&now_way, &now),
+                    "lies neither in an environment or a toolchain nor in a directory of the system",
+                ),
+                ApprovedProgram::Found { way: None, .. } => return None,
+                ApprovedProgram::Found { path, content, way: Some(way) } => {
+                    let is_same = match way {
+                        way if *way != now_way => false,
+                        ProgramWay::Environment { .. } | ProgramWay::Toolchain { .. } => true,
+                        ProgramWay::System => same_directory(Path::new(path), &now),
+                        ProgramWay::Elsewhere => Path::new(path) == now && (content.is_none() || content_of(&now) == *content),
+                    };
+                    (is_same, "is another program than the approved one")
+                }
             };
-            (!is_same).then(|| format!("{word} is another program than the approved one: {}", now.display()))
+            (!is_same).then(|| format!("{word} {said}: {}", now.display()))
         };
         let mut others: Vec<String> =
             plan.steps.iter().filter(|step| step.starts_program_of_this_machine()).filter_map(other).collect();
@@ -69,6 +84,16 @@ impl ProgramSearch<'_> {
 
     fn way_of(&self, path: &Path) -> ProgramWay {
         way_of(path, self.root, home(self.ambient))
+    }
+
+    /// Returns whether the program at a path, which was found by this way, is part of no installation: it has no library beside it, and
+    /// no directory around it is called like those of a manager of toolchains. HOME may be another one, as in a job in a container.
+    fn is_alone(&self, way: &ProgramWay, path: &Path) -> bool {
+        let is_managed = |path: &Path| {
+            let mut names = MANAGED.iter().map(|(below, _)| *below).chain([USERS_PROGRAMS]);
+            names.any(|below| path.ancestors().any(|around| around.ends_with(below)))
+        };
+        *way == ProgramWay::Elsewhere && prefixes(path).is_empty() && !is_managed(path)
     }
 
     /// Returns what is found of the program of an action; `None` if the action has no command, or if it is not sure whether
@@ -154,6 +179,9 @@ const MANAGED: &[(&str, &str)] = &[
     ("miniforge3", "conda"),
 ];
 
+/// Where users install programs for themselves, below the home directory (file-hierarchy(7)).
+const USERS_PROGRAMS: &str = ".local/bin";
+
 /// Homebrew on Linux, which has a directory of its own.
 const HOMEBREW: &str = "/home/linuxbrew/.linuxbrew";
 
@@ -205,7 +233,8 @@ mod tests {
         let mut step = testing::generic_action(ActionPhase::Step);
         step.command.argv = vec!["tool".to_owned()];
         let plan = Plan { steps: vec![step], ..testing::empty_plan() };
-        let approved = |ambient| search(ambient).record(&plan, plan_terms(&plan));
+        let by = |reason, ambient| search(ambient).record(&plan, plan_terms(&plan), reason);
+        let approved = |ambient| by(ApprovalReason::Person, ambient);
         let others = |ambient, terms: &PlanTerms| search(ambient).found_by_another_way(&plan, terms);
         let nothing = Vec::<String>::new();
         let mut terms = approved(&approved_path);
@@ -221,6 +250,19 @@ mod tests {
         assert_eq!((others(&elsewhere, &terms).len(), others(&approved_path, &terms).len()), (0, 1));
         search_path(&top.path().join("fk"), "changed");
         assert_eq!(others(&elsewhere, &terms).len(), 1);
+        // No first run approves such a program, and none that has the same rules: the search path is whose that starts it.
+        for reason in [ApprovalReason::NewTask, ApprovalReason::WeakensNothing] {
+            let first = by(reason, &elsewhere);
+            let named = others(&elsewhere, &first);
+            assert!(named[0].starts_with("tool lies neither in an environment or a toolchain"), "{named:?}");
+            assert_eq!(others(&approved_path, &first), nothing, "installed later");
+        }
+        // What has its library beside it is an installation, wherever it lies.
+        let installed = search_path(&top.path().join("tools/python/bin"), "one");
+        std::fs::create_dir(top.path().join("tools/python/lib")).expect("it is ours");
+        assert_eq!(others(&installed, &by(ApprovalReason::NewTask, &installed)), nothing);
+        let of_another_home = search_path(&top.path().join("root/.cargo/bin"), "one");
+        assert_eq!(others(&of_another_home, &by(ApprovalReason::NewTask, &of_another_home)), nothing);
         // Approvals of earlier versions say no way.
         for action in terms.actions.values_mut() {
             if let Some(ApprovedProgram::Found { way, .. }) = &mut action.program {

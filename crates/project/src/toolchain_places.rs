@@ -72,7 +72,7 @@ fn loads_packages(program: &Path) -> bool {
 }
 
 /// Returns the installations that a program belongs to, before and after its links are resolved, and those that they are based on.
-fn prefixes(program: &Path) -> BTreeSet<PathBuf> {
+pub(crate) fn prefixes(program: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let paths = [Some(program.to_owned()), program.canonicalize().ok()];
     for directory in paths.iter().flatten().filter_map(|path| path.parent()?.canonicalize().ok()) {

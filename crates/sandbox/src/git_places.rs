@@ -35,7 +35,7 @@ const COMMIT_GRAPHS: &str = "commit-graphs";
 /// The kinds of files that packs and lists consist of.
 const PACK_FILES: &[&str] = &["pack", "idx", "rev", "bitmap", "keep", "promisor", "mtimes", "graph"];
 /// The most files and directories of references that are looked at.
-const MOST_REFERENCES: u32 = 10_000;
+const MOST_REFERENCES: u32 = 100_000;
 /// The most bytes that a file of a reference has: names of references have at most 4,096.
 const LARGEST_REFERENCE: u64 = 5_000;
 /// How deep the directories of submodules lie at most below `modules`: the name of a submodule may have slashes.
@@ -75,7 +75,9 @@ fn show_git_directory(directory: &Path, names: &[&str], places: &mut Vec<(PathBu
     for path in CONFIGURATION.iter().map(|name| directory.join(name)).filter(|path| path.is_file() && !is_link(path)) {
         places.push((path.clone(), Access::Text { content: storage_settings(&read_configuration(&path)) }));
     }
-    let foreign = foreign_objects(&directory.join("objects")).into_iter().chain(foreign_references(&directory.join("refs")));
+    let foreign = foreign_objects(&directory.join("objects"))
+        .into_iter()
+        .chain(foreign_references(&directory.join("refs"), MOST_REFERENCES));
     places.extend(foreign.map(|path| (path, Access::Hidden)));
     places.push((directory, Access::Hidden));
 }
@@ -129,14 +131,18 @@ fn is_hexadecimal(text: &str) -> bool {
 }
 
 /// Returns the files below a directory of references that are none: git lets a branch be called `conftest.py` too, so the content
-/// decides. Where there are too many to look at, the rest counts as foreign.
-fn foreign_references(references: &Path) -> Vec<PathBuf> {
+/// decides. The directories in which there are too many to look at count as foreign.
+fn foreign_references(references: &Path, most: u32) -> Vec<PathBuf> {
     let (mut foreign, mut waiting, mut looked) = (Vec::new(), vec![references.to_owned()], 0);
     while let Some(directory) = waiting.pop() {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             looked += 1;
+            if looked > most {
+                foreign.push(directory);
+                break;
+            }
             match entry.file_type() {
-                Ok(kind) if looked > MOST_REFERENCES || kind.is_symlink() => foreign.push(entry.path()),
+                Ok(kind) if kind.is_symlink() => foreign.push(entry.path()),
                 Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
                 Ok(_) if is_reference(&entry.path()) => {}
                 Ok(_) | Err(_) => foreign.push(entry.path()),
@@ -216,6 +222,18 @@ mod tests {
             kept,
             "[core]\n\trepositoryformatversion = 1\n[core]\n\tbare = false\n[extensions]\n\tobjectFormat = sha256\n[core]\n\tIgnoreCase = true\n"
         );
+    }
+
+    #[test]
+    fn where_there_are_too_many_references_whole_directories_are_hidden() {
+        let root = tempfile::tempdir().expect("a directory");
+        for number in 0..4 {
+            let path = root.path().join(format!("heads/x{number}"));
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            std::io::Write::write_all(&mut fs::File::create(path).expect("made"), &[b'a'; SHA1_DIGITS]).expect("written");
+        }
+        assert_eq!(foreign_references(root.path(), 5), Vec::<PathBuf>::new());
+        assert_eq!(foreign_references(root.path(), 4), [root.path().join("heads")]);
     }
 
     #[test]

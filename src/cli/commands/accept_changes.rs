@@ -13,7 +13,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::{ATTESTATIONS, AcceptedChanges, AcceptedOf, Attestor, Store};
 use proctor_git::ObjectId;
 use proctor_model::{CommandExit, Digest};
-use proctor_project::{AcceptedCommit, ProjectRepository, keep_accepted_commit};
+use proctor_project::{AcceptedCommit, ProjectRepository, keep_accepted_commit, keep_trusted_tip};
 use proctor_sandbox::process::clock;
 
 /// How much of the commit's name the person types.
@@ -135,6 +135,9 @@ fn accept_here(answer: &GateAnswer, root: &Path, environment: &Environment) -> R
     ask(&answer.lowered, answer, environment)?;
     let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
     keep_accepted_commit(&store, root, AcceptedCommit { commit: answer.commit, branch: answer.branch.clone() });
+    if let Some(tip) = answer.tip.clone() {
+        keep_trusted_tip(&store, root, tip);
+    }
     render::line(&format!("accepted · commit {} · in this store", &answer.commit.hex()[..12]));
     Ok(())
 }

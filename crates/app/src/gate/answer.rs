@@ -17,7 +17,7 @@ use proctor_model::{Digest, GatePolicy, RunId, TreeDigest, WeakenedChanges};
 use proctor_plan::changes::GateChange;
 use proctor_plan::config::duration_text;
 use proctor_plan::verdict::{GateJudgement, GateReason, GateState, GateSubject};
-use proctor_project::{AcceptedCommit, FollowedCommit, OtherStoresRun};
+use proctor_project::{AcceptedCommit, FollowedCommit, OtherStoresRun, TrustedTip};
 use proctor_tree::CommitRefusal;
 
 /// The answer of `proctor gate`.
@@ -51,6 +51,10 @@ pub struct GateAnswer {
     pub beside: Option<ObjectId>,
     /// Whether nobody but a person at this store accepts what changed, because nothing trusted stands beside the commit.
     pub is_accepted_here: bool,
+    /// The branch of a remote repository that is trusted, as it was fetched or pushed.
+    pub tip: Option<TrustedTip>,
+    /// Whether that branch lacks the commit of it that was trusted before.
+    pub is_replaced: bool,
     /// The branch that the commit is judged for; empty if none is checked out.
     pub branch: String,
     pub judgements: Vec<GateJudgement>,

@@ -21,7 +21,7 @@ use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
     AcceptedCommit, GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commits, committed_digests,
-    keep_accepted_commit, plans_of_commit,
+    keep_accepted_commit, keep_trusted_tip, plans_of_commit, replaced_commit,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
@@ -101,8 +101,14 @@ pub fn judge(
     place: (&Path, &ProjectRepository),
 ) -> Result<GateAnswer, CommandError> {
     let answer = look(question, environment, place)?;
+    let store = Store::open_to_read(environment.state_root());
     if let Some(accepted) = answer.newly_accepted.clone() {
-        keep_accepted_commit(&Store::open_to_read(environment.state_root()), place.0, accepted);
+        keep_accepted_commit(&store, place.0, accepted);
+    }
+    if let Some(tip) =
+        answer.tip.clone().filter(|_| !answer.is_replaced && (!answer.is_accepted_here || answer.state == GateState::Proved))
+    {
+        keep_trusted_tip(&store, place.0, tip);
     }
     Ok(answer)
 }
@@ -121,9 +127,20 @@ pub(crate) fn look(
     let store = Store::open_to_read(environment.state_root());
     // Where nothing trusted stands beside the commit, the last one does that was accepted here.
     let user = setup::configuration(environment, root).map(|(configuration, _)| configuration.allowed).unwrap_or_default();
-    let followed = opening::open_archive(environment)?.followed_commit((root, repository), &user);
-    let followed = followed.map_err(|error| from_run_error(&error))?;
-    let says_nothing = trusted.says_nothing_of(commit, storage, followed.as_ref());
+    let mut archive = opening::open_archive(environment)?;
+    let followed = archive.followed_commit((root, repository), &user).map_err(|error| from_run_error(&error))?;
+    let is_followed = trusted.is_followed(followed.as_ref());
+    let tip = trusted.fetched_tip(storage);
+    let replaced =
+        tip.as_ref().filter(|_| !is_followed).and_then(|tip| Some((tip, replaced_commit(&store, (root, storage), tip)?)));
+    let says_nothing = !is_followed && (replaced.is_some() || trusted.says_nothing_of(commit, storage));
+    if let Some((tip, before)) = replaced {
+        let [now, before] = [tip.commit, before].map(|commit| commit.hex()[..12].to_owned());
+        compared.lowered.push(format!(
+            "the trusted branch was replaced: {} ({now}) does not contain {before}, which was trusted before",
+            tip.name
+        ));
+    }
     let branch = match (question.revision, storage.is_branch(question.revision)) {
         (named, Ok(true)) => named.to_owned(),
         (_, Ok(false) | Err(_)) => storage.checked_out_branch().ok().flatten().unwrap_or_default(),
@@ -153,7 +170,7 @@ pub(crate) fn look(
         None => ChangesBeside::default(),
     };
     // Keys and bundles that cannot be read are an error also where nothing needs them.
-    let allowed = policy::signers(repository, &trusted, &compared.policy)?;
+    let allowed = policy::signers_beside(repository, (&trusted, last.as_ref()), &compared.policy)?;
     let bundles = notes::bundles(environment, question.notes.as_ref())?;
     let settings = opening::matcher_settings_with_inputs(environment, root, &compared.rules)?;
     let matcher = opening::matcher_of(&settings)?;
@@ -182,16 +199,16 @@ pub(crate) fn look(
         if let Some(notes) = &question.notes {
             attested = of_notes(notes.source, tree.digest, &BTreeSet::new())?;
         }
-        judged = judge_runs(environment, (root, repository), &by, (tree.digest, &attested.claims))?;
+        judged = judge_runs((environment, &mut archive), (root, repository), &by, (tree.digest, &attested.claims))?;
         let mut inputs = matcher;
         if !judged.is_decided() {
             // What a project's files lead to depends on what is installed: a run had the inputs that it recorded.
-            for matcher in other_inputs(environment, root, &settings, &attested.other_inputs)? {
+            for matcher in other_inputs((environment, &mut archive), root, &settings, &attested.other_inputs)? {
                 let Ok(digest) = with_other_inputs(storage, git_tree, &repository.below, (tree.own, &matcher)) else { continue };
                 let claimed =
                     question.notes.as_ref().map(|notes| of_notes(notes.source, digest, &BTreeSet::new())).transpose()?;
                 let claims = claimed.as_ref().map(|attested| attested.claims.as_slice()).unwrap_or_default();
-                let other = judge_runs(environment, (root, repository), &by, (digest, claims))?;
+                let other = judge_runs((environment, &mut archive), (root, repository), &by, (digest, claims))?;
                 if other.is_decided() {
                     (judged, tree.digest, inputs) = (other, digest, matcher);
                     attested = claimed.unwrap_or(attested);
@@ -199,7 +216,6 @@ pub(crate) fn look(
                 }
             }
         }
-        let mut archive = opening::open_archive(environment)?;
         if let Some(base) = base.filter(|_| overall_state(&judged.judgements) == GateState::Proved) {
             let digest_of = |commit: ObjectId| {
                 let git_tree = storage.tree_of(commit).ok()?;
@@ -270,7 +286,7 @@ pub(crate) fn look(
         Trusted::Commit { .. } | Trusted::Defaults if state == GateState::Proved => {
             Some(AcceptedCommit { commit, branch: branch.clone() })
         }
-        Trusted::Commit { commit: base, .. } if !says_nothing && trusted.is_fetched(storage) => {
+        Trusted::Commit { commit: base, .. } if !says_nothing && tip.is_some() => {
             Some(AcceptedCommit { commit: *base, branch: String::new() })
         }
         Trusted::Commit { .. } | Trusted::Defaults | Trusted::File { .. } => None,
@@ -297,6 +313,8 @@ pub(crate) fn look(
         trusted: trusted.commit(),
         beside: base.map(|(base, _)| base),
         is_accepted_here,
+        is_replaced: replaced.is_some(),
+        tip: tip.clone(),
         branch,
         followed,
         judgements,
@@ -317,13 +335,12 @@ pub(crate) fn look(
 
 /// Returns matchers with the inputs that runs recorded, in place of those that are found now. `attested` are those of attestations.
 fn other_inputs(
-    environment: &Environment,
+    (environment, archive): (&Environment, &mut StoreReader),
     root: &Path,
     settings: &MatcherSettings,
     attested: &[Vec<String>],
 ) -> Result<Vec<Matcher>, CommandError> {
     let failed = |error: ProjectError| from_run_error(&error);
-    let mut archive = opening::open_archive(environment)?;
     let own = archive.find_project(root).map_err(failed)?;
     let others = archive.projects_of_repository(root).map_err(failed)?;
     let recorded = archive.recorded_inputs(own.as_ref(), (&others, root)).map_err(failed)?;
@@ -447,16 +464,15 @@ impl JudgedRuns {
 /// Judges the runs on a tree, and what others attested of it: the runs of this project, and if they leave something unproved, also
 /// those of the same directory in the repository's other worktrees.
 fn judge_runs(
-    environment: &Environment,
+    (environment, archive): (&Environment, &mut StoreReader),
     (root, repository): (&Path, &ProjectRepository),
     by: &JudgedBy<'_>,
     (tree, attested): (TreeDigest, &[GateClaim]),
 ) -> Result<JudgedRuns, CommandError> {
     let failed = |error: ProjectError| from_run_error(&error);
-    let mut archive: StoreReader = opening::open_archive(environment)?;
     let own: Option<ProjectId> = archive.find_project(root).map_err(failed)?;
     let runs = archive.claims_on_tree(own.as_ref(), (&[], root), tree).map_err(failed)?;
-    let toolchains = ToolchainsNow::new(environment, &mut archive, root, &runs.elsewhere)?;
+    let toolchains = ToolchainsNow::new(environment, archive, root, &runs.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(runs.claims, attested));
     let judged = JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format };
     if judged.is_decided() {
@@ -464,7 +480,7 @@ fn judge_runs(
     }
     let others = archive.projects_of_repository(root).map_err(failed)?;
     let all = archive.claims_on_tree(own.as_ref(), (&others, root), tree).map_err(failed)?;
-    let toolchains = ToolchainsNow::new(environment, &mut archive, root, &all.elsewhere)?;
+    let toolchains = ToolchainsNow::new(environment, archive, root, &all.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(all.claims, attested));
     Ok(JudgedRuns { judgements, elsewhere: all.elsewhere, has_other_format: all.has_other_format })
 }

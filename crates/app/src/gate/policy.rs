@@ -15,7 +15,9 @@ use proctor_git::{GitStorage, ObjectId, ReferenceName, RevisionError, find_git_l
 use proctor_model::{CommandExit, GatePolicy};
 use proctor_plan::config::{self, Configuration, ENV_FILE, lowered};
 use proctor_plan::spec::{self, StatementSigners};
-use proctor_project::{AcceptedCommit, CommittedFile, FollowedCommit, ProjectRepository, was_moved_here, was_pushed_here};
+use proctor_project::{
+    AcceptedCommit, CommittedFile, FollowedCommit, ProjectRepository, TrustedTip, was_moved_here, was_pushed_here,
+};
 use proctor_tree::CommitRefusal;
 
 /// The largest policy file, in bytes.
@@ -105,13 +107,12 @@ impl Trusted {
     }
 
     /// Returns whether nothing trusted stands beside the judged commit: nothing is known, or the branch of a remote repository is the commit
-    /// itself or was moved here, without a fetch or a push. `followed` is what a fetch brought of the branch that a person said is followed.
-    pub(super) fn says_nothing_of(&self, judged: ObjectId, storage: &GitStorage, followed: Option<&FollowedCommit>) -> bool {
+    /// itself or was moved here, without a fetch or a push.
+    pub(super) fn says_nothing_of(&self, judged: ObjectId, storage: &GitStorage) -> bool {
         match self {
             Self::Commit { name, commit, why, .. } => {
-                let is_followed = followed.is_some_and(|followed| followed.name == *name && followed.commit == *commit);
                 let is_moved = || name.starts_with("refs/remotes/") && was_moved_here(storage, name, *commit);
-                let is_nobodys = match why {
+                match why {
                     TrustedBecause::Named => false,
                     // A branch that has the commit already gets nothing by the push.
                     TrustedBecause::Target => is_moved(),
@@ -119,18 +120,26 @@ impl Trusted {
                     | TrustedBecause::DefaultBranch
                     | TrustedBecause::NotTheCopy
                     | TrustedBecause::NewTarget => *commit == judged || is_moved(),
-                };
-                is_nobodys && !is_followed
+                }
             }
             Self::File { .. } => false,
             Self::Defaults => true,
         }
     }
 
-    /// Returns whether this is a branch of a remote repository that nobody moved here without a fetch or a push.
-    pub(super) fn is_fetched(&self, storage: &GitStorage) -> bool {
-        let is_fetched = |name: &str, commit| name.starts_with("refs/remotes/") && !was_moved_here(storage, name, commit);
-        matches!(self, Self::Commit { name, commit, .. } if is_fetched(name, *commit))
+    /// Returns whether this is what a fetch brought of the branch that a person said is followed.
+    pub(super) fn is_followed(&self, followed: Option<&FollowedCommit>) -> bool {
+        let Self::Commit { name, commit, .. } = self else { return false };
+        followed.is_some_and(|followed| followed.name == *name && followed.commit == *commit)
+    }
+
+    /// Returns the branch of a remote repository that is trusted; `None` if it is none, if a person named it, or if it was moved here
+    /// without a fetch or a push.
+    pub(super) fn fetched_tip(&self, storage: &GitStorage) -> Option<TrustedTip> {
+        let Self::Commit { name, commit, why, .. } = self else { return None };
+        let is_named = *why == TrustedBecause::Named || !name.starts_with("refs/remotes/");
+        let is_fetched = !is_named && !was_moved_here(storage, name, *commit);
+        is_fetched.then(|| TrustedTip { name: name.clone(), commit: *commit })
     }
 
     /// Returns the words for a commit that stands in the place of a trusted one because it was accepted last.
@@ -384,6 +393,21 @@ pub(super) fn odd_configuration(
         }
     }
     Ok(None)
+}
+
+/// Returns the keys whose statements count, as [`signers`] does: those of the commit that was accepted last, if that stands beside the
+/// judged one. A branch that somebody moved here does not say who may accept that.
+pub(super) fn signers_beside(
+    repository: &ProjectRepository,
+    (trusted, last): (&Trusted, Option<&Trusted>),
+    policy: &GatePolicy,
+) -> Result<StatementSigners, CommandError> {
+    match last {
+        Some(last @ Trusted::Commit { configuration, .. }) if trusted.commit().is_some() => {
+            signers(repository, last, &configuration.gate)
+        }
+        Some(_) | None => signers(repository, trusted, policy),
+    }
 }
 
 /// Returns the keys of the policy's file of signers, as the trusted commit has it. A policy of a file names a file in the directory of

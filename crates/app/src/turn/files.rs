@@ -61,8 +61,10 @@ impl HookFiles {
         let mut waiting = || if clock::monotonic().since(begun) < LOCK_WAIT { WaitDecision::GoOn } else { WaitDecision::GiveUp };
         let lock = lock_hooks(&self.directory, &mut waiting);
         let mut state = self.session(agent, session);
+        let before = state.clone();
         let changed = change(&mut state);
         let kept = match lock {
+            Ok(Some(_held)) if state == before => Ok(()),
             Ok(Some(_held)) => serde_json::to_vec(&state)
                 .map_err(io::Error::from)
                 .and_then(|bytes| self.write(&self.session_path(agent, session), &bytes)),
@@ -170,6 +172,23 @@ mod tests {
 
     use super::*;
     use crate::hook::TurnState;
+
+    #[test]
+    fn what_changes_nothing_is_not_written() {
+        use std::os::unix::fs::MetadataExt as _;
+        let directory = tempfile::tempdir().expect("a directory");
+        let files = HookFiles::of(directory.path());
+        let beginning = |is_beginning| {
+            let change = |session: &mut SessionState| {
+                session.projects.entry("/p".to_owned()).or_default().is_beginning = is_beginning;
+            };
+            files.update_session("claude", "s1", change).1.expect("it is ours");
+            fs::metadata(files.session_path("claude", "s1")).expect("it is there").ino()
+        };
+        let first = beginning(true);
+        assert_eq!(beginning(true), first);
+        assert_ne!(beginning(false), first);
+    }
 
     #[test]
     fn hooks_of_one_session_at_once_lose_no_update() {

@@ -18,7 +18,7 @@ const SUPPRESSIONS: &str = "\
     phpstan-ignore|codespell:ignore";
 /// Texts by which a test is left out, or all others are.
 const SKIPS: &str = "\
-    mark.skip|mark.xfail|pytest.skip(|pytest.xfail(|pytest.importorskip(|unittest.skip|expectedFailure|skipTest(|\
+    mark.skip|mark.xfail|pytest.skip(|pytest.xfail(|pytest.importorskip(|unittest.skip|SkipTest|expectedFailure|skipTest(|\
     collect_ignore|__test__ = False|__test__=False|pytest_collection_modifyitems|it.skip(|test.skip(|describe.skip(|it.todo(|\
     test.todo(|it.fails(|test.fails(|xit(|xtest(|xdescribe(|it.only(|test.only(|describe.only(|fit(|fdescribe(|\
     #[ignore|#[cfg(any())|#[cfg(false)|#[cfg(not(test))|t.Skip|b.Skip|xit \"|xit '|xdescribe \"|xcontext \"|xspecify \"|\

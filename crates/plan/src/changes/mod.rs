@@ -176,7 +176,7 @@ fn is_program_of_settings(name: &str) -> bool {
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     let is_usual = stem.ends_with(".config") || stem.ends_with(".conf") || (stem.starts_with('.') && stem.ends_with("rc"));
     (PROGRAMS.contains(&ending) && (is_usual || is_configuration(name)))
-        || has_word("setup.py build.rs sitecustomize.py usercustomize.py", name)
+        || has_word("setup.py build.rs sitecustomize.py usercustomize.py CMakeLists.txt meson.build BUILD BUILD.bazel", name)
 }
 
 /// Returns a text as one line of bounded length.

@@ -30,7 +30,14 @@ const USUALLY_ON: &str = "\
     harness autotests doctest test";
 /// The last parts of keys whose number is a bar: a lower one is passed more easily.
 const BARS: &str = "\
-    fail_under fail-under branches functions lines statements minimum";
+    fail_under fail-under branches functions lines statements minimum level";
+/// The last parts of keys that choose tests where they are set.
+const CHOOSING: &str = "\
+    testpaths files include spec grep fgrep testNamePattern";
+/// The last parts of keys that say how something looks, is made or is told, and nothing of what is checked.
+const OF_FORM: &str = "\
+    verbose color colors pretty progress cache watch notify parallel sourceMap declaration incremental composite semi singleQuote \
+    jsxSingleQuote bracketSpacing bracketSameLine useTabs";
 /// Words of a tool's options that leave tests or rules out.
 const OPTIONS: [&str; 12] = [
     "-k",
@@ -49,7 +56,10 @@ const OPTIONS: [&str; 12] = [
 /// Words of a line by which a file in a form that is not read leaves something out.
 const LESS: [&str; 8] = ["skip", "ignore", "exclude", "disable", "enabled: false", "allow", "--tag ~", ": null"];
 /// The levels of a rule that report nothing.
-const OFF: [&str; 4] = ["off", "0", "allow", "none"];
+const OFF: [&str; 6] = ["off", "0", "allow", "none", "false", "null"];
+/// The levels of a rule that report something, as words that mean nothing else.
+const ON: &str = "\
+    error warn warning deny forbid";
 
 /// Returns the settings of a changed file that are others now.
 pub(super) fn find_changed_settings(file: &ChangedFile<'_>) -> Vec<(ChangeKind, String)> {
@@ -72,7 +82,8 @@ pub(super) fn find_changed_settings(file: &ChangedFile<'_>) -> Vec<(ChangeKind, 
 /// Returns the lines that a file of settings in a form that is not read has and had not, and those that it has not any more.
 fn changed_lines(file: &ChangedFile<'_>) -> Vec<(ChangeKind, String)> {
     let name = file.path.rsplit('/').next().unwrap_or(file.path);
-    let is_compared = has_word(UNREAD, name) || is_configuration(name) && !is_program_of_settings(name);
+    let is_compared =
+        has_word(UNREAD, name) || is_unknown_configuration(name) || is_configuration(name) && !is_program_of_settings(name);
     if !is_compared {
         return Vec::new();
     }
@@ -82,8 +93,14 @@ fn changed_lines(file: &ChangedFile<'_>) -> Vec<(ChangeKind, String)> {
     };
     let (before, after) = (lines(file.before), lines(file.after));
     let is_less = |line: &&&String| LESS.iter().any(|word| line.to_ascii_lowercase().contains(word));
-    let (less, more): (Vec<&String>, Vec<&String>) = after.difference(&before).partition(|line| is_less(&line));
     let gone: Vec<&String> = before.difference(&after).collect();
+    // Of a file of which no tool here knows anything, what changed is listed.
+    let is_known = has_word(UNREAD, name) || is_configuration(name);
+    let bar = |line: &str| line.split_once([':', '=']).map(|(key, value)| (key.trim().to_owned(), Value::from(value.trim())));
+    let old: BTreeMap<String, Value> = gone.iter().filter_map(|line| bar(line)).collect();
+    let is_lower = |line: &str| bar(line).is_some_and(|(key, now)| switches_off(&key, old.get(&key), Some(&now)));
+    let (less, more): (Vec<&String>, Vec<&String>) =
+        after.difference(&before).partition(|line| is_known && (is_less(&line) || is_lower(line)));
     let named = |kind, how, lines: Vec<&String>| {
         let lines: Vec<&str> = lines.into_iter().map(String::as_str).collect();
         (!lines.is_empty()).then(|| (kind, format!("{how}: {}", shortened(&lines.join("; ")))))
@@ -117,7 +134,10 @@ fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> boo
     }
     if has_word(CHECKED, leaf) {
         // Where nothing is named, the tool's default is checked: naming something narrows it, and no longer naming it may.
-        return has_more(&old, &new) || (old.is_empty() && !new.is_empty() && ["testpaths", "files", "include"].contains(&leaf));
+        return has_more(&old, &new) || (old.is_empty() && !new.is_empty() && has_word(CHOOSING, leaf));
+    }
+    if has_word(CHOOSING, leaf) {
+        return !new.is_empty() && new != old;
     }
     if has_word("addopts args rustflags", leaf) {
         let is_option =
@@ -125,7 +145,13 @@ fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> boo
         return new.difference(&old).any(|word| is_option(&word))
             || old.difference(&new).any(|word| word.contains("strict") || word == "-W");
     }
+    if has_word(OF_FORM, leaf) {
+        return false;
+    }
     let is_level = |value: Option<&Value>| level(value).is_some_and(|level| OFF.contains(&level.as_str()));
+    if level(before).is_some_and(|level| has_word(ON, &level)) && is_level(after) {
+        return true;
+    }
     if parent(&["rules", "lints", "linter"]) {
         return (is_level(after) && !is_level(before)) || (before.is_some() && !is_level(before) && after.is_none());
     }
@@ -192,11 +218,15 @@ const FURTHER: &str = "\
 /// Configuration files in forms that are compared line by line.
 const UNREAD: &str = "\
     .rspec .rubocop.yml .rubocop_todo.yml .golangci.yml .golangci.yaml pom.xml build.gradle build.gradle.kts phpunit.xml phpunit.xml.dist \
-    phpstan.neon .shellcheckrc .swiftlint.yml .pre-commit-config.yaml codecov.yml .codecov.yml .yarnrc.yml";
-/// The keys of a package in `package.json` that are no settings.
+    phpstan.neon detekt.yml .shellcheckrc .swiftlint.yml .pre-commit-config.yaml codecov.yml .codecov.yml .yarnrc.yml";
+/// The endings of files of settings whose names begin with a dot.
+const OF_DOTFILES: &str = "\
+    yml yaml json toml ini cfg conf editorconfig";
+/// The keys of a package in `package.json` or `composer.json` that are no settings.
 const OF_PACKAGE: &str = "\
     name version description keywords license author contributors repository homepage bugs private main module types exports files bin \
-    engines workspaces packageManager dependencies devDependencies peerDependencies optionalDependencies";
+    engines workspaces packageManager dependencies devDependencies peerDependencies optionalDependencies require require-dev autoload \
+    autoload-dev authors";
 
 /// Returns what reads the settings of a file of this name; `None` if it configures no tool, or is a program.
 fn reader_of(path: &str) -> Option<fn(&str) -> Option<Settings>> {
@@ -207,7 +237,9 @@ fn reader_of(path: &str) -> Option<fn(&str) -> Option<Settings>> {
         "config.toml" | "config" if path.trim_end_matches(name).ends_with(".cargo/") => {
             return Some(|text| toml_settings(text, |_| true));
         }
-        "package.json" => return Some(|text| Some(flattened(&parse_jsonc(text)?, |key| !has_word(OF_PACKAGE, key)))),
+        "package.json" | "composer.json" => {
+            return Some(|text| Some(flattened(&parse_jsonc(text)?, |key| !has_word(OF_PACKAGE, key))));
+        }
         _ if !is_configuration(name) && !has_word(FURTHER, name) => return None,
         _ => {}
     }
@@ -223,6 +255,13 @@ fn reader_of(path: &str) -> Option<fn(&str) -> Option<Settings>> {
         }
         _ => return None,
     })
+}
+
+/// Returns whether a file of this name looks like the configuration of a tool of which nothing is known.
+fn is_unknown_configuration(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let is_dotfile = name.starts_with('.') && (has_word(OF_DOTFILES, ending) || ending.ends_with("rc"));
+    is_dotfile || [".config.json", ".config.yml", ".config.yaml", ".config.toml"].iter().any(|end| name.ends_with(end))
 }
 
 /// Returns whether a file of this name is the configuration of a tool, as the tool's row says.

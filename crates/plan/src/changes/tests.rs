@@ -235,6 +235,39 @@ const WEAKER: &[Edit] = &[
     ("a workspace of Vitest is gone", "vitest.workspace.json", "[\"a\", \"b\"]", "[\"a\"]", ChangeKind::SwitchedOff),
     ("npm runs another shell", ".npmrc", "a=1\n", "a=1\nscript-shell=/bin/true\n", ChangeKind::Setting),
     ("Python runs a file first", "sitecustomize.py", "", "import os\n", ChangeKind::Program),
+    (
+        "a test ends as skipped",
+        "test_a.py",
+        TESTS,
+        "def test_a():\n    raise SkipTest\n\ndef test_b():\n    assert f() == 2\n",
+        ChangeKind::TestSkipped,
+    ),
+    (
+        "rules of Biome are off",
+        "biome.json",
+        "{\"linter\": {\"rules\": {\"recommended\": true}}}",
+        "{\"linter\": {\"rules\": {\"recommended\": false}}}",
+        ChangeKind::SwitchedOff,
+    ),
+    (
+        "a rule of pyright is off",
+        "pyrightconfig.json",
+        "{\"reportMissingImports\": \"error\"}",
+        "{\"reportMissingImports\": \"none\"}",
+        ChangeKind::SwitchedOff,
+    ),
+    ("PHPStan asks for less", "phpstan.neon", "parameters:\n  level: 8\n", "parameters:\n  level: 1\n", ChangeKind::SwitchedOff),
+    ("Mocha chooses tests", ".mocharc.json", "{}", "{\"grep\": \"good\"}", ChangeKind::SwitchedOff),
+    (
+        "a script of Composer",
+        "composer.json",
+        "{\"scripts\": {\"test\": \"phpunit\"}}",
+        "{\"scripts\": {\"test\": \"true\"}}",
+        ChangeKind::Command,
+    ),
+    ("CMake registers fewer tests", "CMakeLists.txt", "add_test(NAME a COMMAND a)\n", "project(a)\n", ChangeKind::Program),
+    ("a configuration that nobody knows", "stylelint.config.json", "{\n}\n", "{\n\"rules\": null\n}\n", ChangeKind::Setting),
+    ("a dotfile that nobody knows", ".hadolint.yaml", "ignored: []\n", "ignored:\n- DL3008\n", ChangeKind::Setting),
 ];
 
 #[test]
@@ -247,6 +280,11 @@ fn what_makes_a_commit_green_in_another_way_is_named() {
 
 /// Edits of an ordinary day.
 const HONEST: &[(&str, &str, &str, &str)] = &[
+    ("Jest tells less", "jest.config.json", "{\"verbose\": true}", "{\"verbose\": false, \"testTimeout\": 20000}"),
+    ("another form", ".prettierrc.json", "{\"semi\": true}", "{\"semi\": false, \"singleQuote\": false}"),
+    ("PHPStan asks for more", "phpstan.neon", "parameters:\n  level: 5\n", "parameters:\n  level: 6\n"),
+    ("a dotfile of something else", ".travis.yml", "jobs: 1\n", "jobs: 2\nallow_failures: skip\n"),
+    ("a dependency of PHP", "composer.json", "{\"require\": {\"a\": \"1\"}}", "{\"require\": {\"a\": \"2\"}}"),
     ("a test is added", "test_a.py", "def test_a():\n    pass\n", TESTS),
     ("a test is renamed", "test_a.py", TESTS, "def test_first():\n    assert f() == 1\n\ndef test_b():\n    assert f() == 2\n"),
     ("a test is mended", "test_a.py", TESTS, "def test_a():\n    assert f() == 3\n\ndef test_b():\n    assert f() == 2\n"),

@@ -1,6 +1,9 @@
 //! A view of the project's files in which everything that prerequisites create already exists. With it, a check can be found
 //! before a prerequisite installs its tool.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use crate::config::Configuration;
 use crate::spec::ProjectFiles;
 
@@ -8,13 +11,15 @@ use crate::spec::ProjectFiles;
 pub(super) struct FilesAfterPrerequisites<'a> {
     files: &'a dyn ProjectFiles,
     made: Vec<&'a str>,
+    /// What was read. The finders of ten tools look into one `pyproject.toml`, and all of them see the same content.
+    contents: RefCell<BTreeMap<String, Option<Vec<u8>>>>,
 }
 
 impl<'a> FilesAfterPrerequisites<'a> {
     /// Returns the files together with the `creates` paths of the configured prerequisites.
     pub(super) fn of(configuration: &'a Configuration, files: &'a dyn ProjectFiles) -> Self {
         let made = configuration.prerequisites.iter().flat_map(|prerequisite| &prerequisite.once.creates);
-        Self { files, made: made.map(String::as_str).collect() }
+        Self { files, made: made.map(String::as_str).collect(), contents: RefCell::default() }
     }
 
     fn is_made(&self, path: &str) -> bool {
@@ -28,7 +33,12 @@ impl<'a> FilesAfterPrerequisites<'a> {
 
 impl ProjectFiles for FilesAfterPrerequisites<'_> {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
-        self.files.read(path)
+        if let Some(content) = self.contents.borrow().get(path) {
+            return content.clone();
+        }
+        let content = self.files.read(path);
+        self.contents.borrow_mut().insert(path.to_owned(), content.clone());
+        content
     }
 
     fn exists(&self, path: &str) -> bool {
@@ -66,6 +76,32 @@ mod tests {
             let found = plan(&configuration, &DiskFiles::new(directory.path()), "project").expect("a plan");
             assert_eq!(found.steps.iter().map(|step| step.tool).collect::<Vec<_>>(), [Tool::Tsc], "{checks}");
         }
+    }
+
+    #[test]
+    fn a_file_is_read_once_for_one_plan() {
+        struct Counted(FakeFiles, RefCell<BTreeMap<String, u32>>);
+        impl ProjectFiles for Counted {
+            fn read(&self, path: &str) -> Option<Vec<u8>> {
+                *self.1.borrow_mut().entry(path.to_owned()).or_default() += 1;
+                self.0.read(path)
+            }
+            fn exists(&self, path: &str) -> bool {
+                self.0.exists(path)
+            }
+            fn is_directory(&self, path: &str) -> bool {
+                self.0.is_directory(path)
+            }
+            fn names(&self, directory: &str) -> Vec<String> {
+                self.0.names(directory)
+            }
+        }
+        let text = "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n";
+        let files = Counted(FakeFiles::of(&[("pyproject.toml", text), ("test_a.py", "")]), RefCell::default());
+        let found = plan(&config::Configuration::default(), &files, "project").expect("a plan");
+        assert!(!found.steps.is_empty());
+        let reads = files.1.into_inner();
+        assert_eq!((reads["pyproject.toml"], reads.values().max()), (1, Some(&1)), "{reads:?}");
     }
 
     #[test]

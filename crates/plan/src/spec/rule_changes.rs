@@ -9,9 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::config::duration_text;
 use crate::spec::terms::{MAY_FAIL, VARIABLE};
-use proctor_model::{
-    ActionId, ActionTerms, ApprovalTerms, ApprovedProgram, NetworkAccess, PlanTerms, Reuse, RuleChange, RuleDifference,
-};
+use proctor_model::{ActionId, ActionTerms, ApprovalTerms, NetworkAccess, PlanTerms, Reuse, RuleChange, RuleDifference};
 
 /// The fields of an action's terms that say what it is and not how it is judged, or that are compared apart.
 const NOT_COMPARED: &[&str] = &["name", "does", "doesWithFound", "shown", "words", "program", "approvedOn", "network"];
@@ -90,7 +88,7 @@ pub fn terms_by_rule(before: &PlanTerms, mut now: PlanTerms) -> PlanTerms {
         if let Some(old) = counterpart(id, action, before) {
             let first_word = |terms: &ActionTerms| terms.words.as_ref().map(|words| words.command.first().cloned());
             if first_word(old).is_none_or(|old| Some(old) == first_word(action)) {
-                action.program = ApprovedProgram::carried(old.program.as_ref(), action.program.as_ref());
+                action.program.clone_from(&old.program);
             }
         }
     }
