@@ -1,4 +1,4 @@
-//! A small file system for a project's state, mounted where no other process sees it. Only root can mount it.
+//! A small file system, and one whose server never answers, mounted where no other process sees them. Only root can mount them.
 #![expect(clippy::print_stdout, reason = "a test that is left out says why")]
 
 use std::fs::File;
