@@ -136,9 +136,15 @@ fn run_takes_what_is_known_if_it_is_asked_to_and_runs_otherwise() {
     let report = project.proctor(["run", "--known", "--json", &other]).success();
     assert!(report.stderr.contains("nothing was run; this report is known from "), "{}", report.stderr);
     assert_eq!(runs(&project, &other), 0, "nothing was run");
-    let run = project.proctor(["run", &other]).success().stdout;
-    assert!(!run.contains("known from "), "{run}");
+    let run = project.proctor(["run", &other]).success();
+    assert!(!run.snapshot().contains("known from "), "{}", run.snapshot());
     assert_eq!(runs(&project, &other), 1);
+    // A person is told in one line what is known, and it runs.
+    let third = project.shared("third").to_str().expect("text").to_owned();
+    git(&project, &["worktree", "add", "--quiet", "--detach", &third]);
+    let typed = project.proctor(["run", &third]).at_terminal().ended();
+    assert_eq!(typed.snapshot().matches("`proctor run --known` takes that verdict").count(), 1, "{}", typed.snapshot());
+    assert_eq!(runs(&project, &third), 1);
     fs::write(Path::new(&other).join("shop.txt"), "bad\n").expect("it is ours");
     let unknown = project.proctor(["run", "--known", &other]).status(1);
     assert!(unknown.stderr.contains("nothing is known of these files, so the checks run: "), "{}", unknown.stderr);
@@ -255,8 +261,8 @@ fn a_checkout_without_packages_is_known_by_equal_lock_files_alone_and_says_so() 
 }
 
 #[test]
-fn a_watch_that_may_reuse_results_takes_what_is_known_of_a_save() {
-    let project = Project::new().toml(&format!("[run]\nreuse = \"own\"\n{}", crate::gate::CHECKS)).file("shop.txt", "good\n");
+fn a_watch_takes_what_is_known_of_a_save_unless_each_save_is_to_run() {
+    let project = Project::new().toml(crate::gate::CHECKS).file("shop.txt", "good\n");
     let mut watch = project.watch(["."]);
     let is_verdict = |line: &str| line.starts_with("PASSED") || line.starts_with("FAILED");
     watch.wait_for_line("the first verdict", LONG, is_verdict);
@@ -268,9 +274,17 @@ fn a_watch_that_may_reuse_results_takes_what_is_known_of_a_save() {
         project.save("shop.txt", text);
         watch.wait_for_line("what is known", LONG, |line| line.contains(words));
     }
-    watch.interrupt();
     let here = project.path().to_str().expect("text").to_owned();
     assert_eq!(runs(&project, &here), 2);
+    project.save("proctor.toml", &format!("[run]\nreuse = \"off\"\n{}", crate::gate::CHECKS));
+    watch.wait_for_line("the first verdict by these settings", LONG, is_verdict);
+    for (text, words) in [("good\n", "PASSED"), ("bad\n", "FAILED"), ("good\n", "PASSED")] {
+        let before = runs(&project, &here);
+        project.save("shop.txt", text);
+        watch.wait_for_line("a run", LONG, |line| line.starts_with(words) && !line.contains("nothing was run"));
+        assert!(runs(&project, &here) > before, "each save is run");
+    }
+    watch.interrupt();
 }
 
 #[test]

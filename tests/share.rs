@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::approval::changed_rules::follow;
 use crate::attest::{CHECKS, FETCH, NOTES, SIGNERS, clone_of, commit, git, note_of, path_text, put_note, tested};
-use crate::common::{Invocation, Project, fake_tool, poll, proctor, repository};
+use crate::common::{Disk, Invocation, Project, SilentMount, fake_tool, poll, proctor, repository};
 use crate::daemon::start_serving;
 use crate::known::{CHECK, INSTALLED, install};
 
@@ -94,17 +94,24 @@ fn change_trusted(team: &Team, file: &str, text: &str) {
     git(&team.colleague, &["fetch", "--quiet", "origin"]);
 }
 
-/// Signs the statements of the colleague's note by CI's own key, with another text in them.
+/// Signs the statements of CI's note by its own key, with another text in them.
 fn sign_changed(team: &Team, from: &str, to: &str) -> Vec<u8> {
-    let store = Store::open(&team.ci.root().join("state/proctor")).expect("it is there");
+    sign_by(&team.ci, &note_of(&team.ci), &[(from, to)])
+}
+
+/// Signs the statements of a note by the key of a project's store, with other texts in them.
+fn sign_by(signer: &Project, note: &str, changes: &[(&str, &str)]) -> Vec<u8> {
+    let store = Store::open(&signer.root().join("state/proctor")).expect("it is there");
     let attestor = Attestor::open(&store, Timestamp::from_millis(0)).expect("it has a key");
-    let note = note_of(&team.ci);
     let signed = note.lines().flat_map(|line| {
         let envelope: Value = serde_json::from_str(line).expect("an envelope");
         let payload = STANDARD.decode(envelope["payload"].as_str().expect("text")).expect("base64");
         let payload = String::from_utf8(payload).expect("text");
-        assert!(payload.contains(from) || !payload.contains("test-result"), "{payload}");
-        attestor.sign(payload.replace(from, to).as_bytes())
+        let change = |text: String, (from, to): &(&str, &str)| {
+            assert!(text.contains(from) || !text.contains("test-result"), "{text}");
+            text.replace(from, to)
+        };
+        attestor.sign(changes.iter().fold(payload, change).as_bytes())
     });
     signed.collect()
 }
@@ -243,6 +250,51 @@ fn a_note_for_another_tree_is_not_believed() {
     commit(&team.colleague, "shop.txt", "bad\n");
     replace_note(&team, note.as_bytes());
     assert!(not_believed(&team.colleague).contains("another tree"));
+    // The trusted key says it of the tree of another repository.
+    let team = self::team();
+    let tree = git(&team.ci, &["rev-parse", "HEAD^{tree}"]).stdout.trim().to_owned();
+    replace_note(&team, &sign_changed(&team, &tree, &tree.chars().rev().collect::<String>()));
+    assert!(not_believed(&team.colleague).contains("another tree"));
+}
+
+#[test]
+fn a_run_that_ends_a_year_ahead_is_not_believed() {
+    let team = team();
+    let known = task(&team.colleague);
+    let ended = known["known"]["attested"]["ended"].as_str().expect("a time").to_owned();
+    let year: u32 = ended[..4].parse().expect("a year");
+    let [now, ahead] = [year, year + 1].map(|year| format!("\"ended\":\"{year}"));
+    replace_note(&team, &sign_changed(&team, &now, &ahead));
+    assert!(not_believed(&team.colleague).contains("ended in the future"));
+}
+
+/// The trusted branch alone says who may attest: neither a file that lies here nor one of the commit itself does.
+#[test]
+fn a_file_of_signers_that_the_working_tree_or_the_commit_itself_has_names_nobody() {
+    let Team { ci, colleague } = team();
+    let stranger = Project::new().toml(CHECKS);
+    stranger.proctor(["run"]).any_status();
+    let key = stranger.proctor(["key", "export", "--ssh"]).success().stdout;
+    let id = |key: &str| key.split("\"keyId\":\"").nth(1).expect("it is named")[..64].to_owned();
+    let trees = || [git(&colleague, &["rev-parse", "HEAD^{tree}"]).stdout.trim().to_owned(), tree_now(&colleague)];
+    let attested = trees();
+    let ours = fs::read_to_string(ci.path().join("allowed_signers")).expect("it is there");
+    colleague.save("allowed_signers", &key);
+    assert!(why(&colleague).contains("files differ from the commit"));
+    commit(&colleague, "allowed_signers", &key);
+    let trees = trees();
+    let changes = [(&*attested[0], &*trees[0]), (&*attested[1], &*trees[1]), (&*id(&ours), &*id(&key))];
+    let note = sign_by(&stranger, &note_of(&ci), &changes);
+    let team = Team { ci, colleague };
+    replace_note(&team, &note);
+    let why = not_believed(&team.colleague);
+    assert!(why.contains("gate.signers") && why.contains("which is not trusted"), "{why}");
+}
+
+/// Returns the digest of the present tree.
+#[track_caller]
+fn tree_now(project: &Project) -> String {
+    task(project)["tree"].as_str().expect("a digest").to_owned()
 }
 
 #[test]
@@ -504,6 +556,72 @@ fn a_bundle_in_the_shared_directory_is_believed_and_twenty_tampered_ones_are_not
     let nothing = attestation_bundle(&[]);
     fs::write(&bundle, nothing).expect("it is ours");
     not_believed(&team.colleague);
+}
+
+#[test]
+fn a_listing_that_was_copied_to_another_tree_is_not_believed() {
+    let (team, directory) = sharing_a_directory();
+    let (_, listed) = only_bundle(&directory);
+    commit(&team.colleague, "shop.txt", "bad\n");
+    fs::rename(listed, directory.join("tree").join(tree_now(&team.colleague))).expect("it is ours");
+    assert!(not_believed(&team.colleague).contains("another tree"));
+}
+
+#[test]
+fn a_bundle_that_is_no_regular_file_is_named_and_holds_nobody_up() {
+    let (team, directory) = sharing_a_directory();
+    let (bundle, _) = only_bundle(&directory);
+    let aside = team.ci.shared("aside");
+    fs::rename(&bundle, &aside).expect("it is ours");
+    let path = path_text(&bundle);
+    for make in [format!("mkfifo '{path}'"), format!("ln -s '{path}' '{path}'"), format!("ln -s /dev/zero '{path}'")] {
+        team.ci.command(Path::new("/bin/sh"), ["-c", &make]).success();
+        assert!(why(&team.colleague).contains("cannot be read"), "{make}");
+        assert_eq!(task(&team.colleague)["known"], Value::Null, "{make}");
+        fs::remove_file(&bundle).expect("it is ours");
+    }
+    fs::rename(&aside, &bundle).expect("it is ours");
+    assert_eq!(task(&team.colleague)["result"], "PASSED");
+}
+
+#[test]
+fn a_full_shared_directory_is_named_and_nothing_of_a_bundle_is_left_there() {
+    let (team, directory) = sharing_a_directory();
+    for entry in ["sha256", "tree"] {
+        fs::remove_dir_all(directory.join(entry)).expect("it is ours");
+    }
+    let Some(disk) = Disk::mount(directory.clone()) else { return };
+    let filled = fs::write(directory.join("filling"), vec![0; 16 << 20]);
+    assert_eq!(filled.map_err(|error| error.kind()), Err(std::io::ErrorKind::StorageFull));
+    let full = team.ci.proctor(["attest"]).any_status();
+    assert!(full.status != 0 && full.stderr.contains("the notes in git have what was attested"), "{}", full.snapshot());
+    assert_eq!(fs::read_dir(directory.join("sha256")).expect("it is there").count(), 0);
+    assert_eq!(task(&team.colleague)["known"], Value::Null);
+    disk.enlarge();
+    team.ci.proctor(["attest"]).success();
+    assert_eq!(task(&team.colleague)["result"], "PASSED");
+    // The mount goes away while it is used: an empty directory stays.
+    drop(disk);
+    not_believed(&team.colleague);
+}
+
+/// The server of the mount does not answer, and then ends, in the middle of the work.
+#[test]
+#[ignore = "long tier"]
+fn a_mount_whose_server_is_gone_is_said_once_and_the_checks_run() {
+    let (team, directory) = sharing_a_directory();
+    let Some(mut mount) = SilentMount::mount(directory) else { return };
+    for (text, why) in [("one\n", "timed out"), ("two\n", "not connected")] {
+        team.colleague.save("shop.txt", text);
+        let before = runs(&team.colleague);
+        let waited = team.colleague.proctor(["wait", "--fresh"]).success();
+        assert_eq!(waited.stderr.matches("is not used, because it cannot be read").count(), 1, "{}", waited.snapshot());
+        assert!(waited.stderr.contains(why), "{}", waited.snapshot());
+        assert_eq!(runs(&team.colleague), before + 1);
+        mount.end_server();
+    }
+    let attested = team.ci.proctor(["attest"]).any_status();
+    assert!(attested.status != 0 && attested.stderr.contains("the notes in git have what was attested"), "{}", attested.stderr);
 }
 
 #[test]

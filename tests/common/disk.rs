@@ -1,6 +1,8 @@
-//! A small file system for a project's state, mounted where no other process sees it. Only root can mount it.
+//! A small file system, and one whose server never answers, mounted where no other process sees them. Only root can mount them.
 #![expect(clippy::print_stdout, reason = "a test that is left out says why")]
 
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
@@ -22,12 +24,9 @@ impl Disk {
     /// Mounts the file system. None: this user or this machine may not mount it.
     #[track_caller]
     pub(crate) fn mount(place: PathBuf) -> Option<Self> {
-        if !geteuid().is_root() || unshare(CloneFlags::CLONE_NEWNS).is_err() {
-            println!("left out: only root may mount a disk of its own");
+        if !may_mount() {
             return None;
         }
-        let none = None::<&str>;
-        mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("the mount namespace is ours");
         mount(Some("disk"), &place, Some("tmpfs"), MsFlags::empty(), Some(SMALL)).expect("root may mount");
         Some(Self { place })
     }
@@ -56,4 +55,46 @@ impl Drop for Disk {
         // Even if the unmounting fails, no mount is left: the mount namespace ends with its thread.
         let _gone = umount2(&self.place, MntFlags::MNT_DETACH);
     }
+}
+
+/// A file system whose server never answers, which only this thread and its children see.
+#[must_use = "it is taken away when dropped"]
+pub(crate) struct SilentMount {
+    place: PathBuf,
+    /// The server's end. The kernel ends every call once it is closed.
+    server: Option<File>,
+}
+
+impl SilentMount {
+    /// Mounts the file system. None: this user or this machine may not mount it.
+    #[track_caller]
+    pub(crate) fn mount(place: PathBuf) -> Option<Self> {
+        let server = File::options().read(true).write(true).open("/dev/fuse").ok().filter(|_| may_mount())?;
+        let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", server.as_raw_fd());
+        mount(Some("silent"), &place, Some("fuse"), MsFlags::empty(), Some(options.as_str())).expect("root may mount");
+        Some(Self { place, server: Some(server) })
+    }
+
+    /// Ends the server: from now on every call fails.
+    pub(crate) fn end_server(&mut self) {
+        self.server = None;
+    }
+}
+
+impl Drop for SilentMount {
+    fn drop(&mut self) {
+        self.end_server();
+        let _gone = umount2(&self.place, MntFlags::MNT_DETACH);
+    }
+}
+
+/// Gives this thread a mount namespace of its own. Returns whether it may mount something there.
+fn may_mount() -> bool {
+    if !geteuid().is_root() || unshare(CloneFlags::CLONE_NEWNS).is_err() {
+        println!("left out: only root may mount a disk of its own");
+        return false;
+    }
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none).expect("the mount namespace is ours");
+    true
 }

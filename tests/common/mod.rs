@@ -23,7 +23,7 @@ mod terminal;
 mod tools;
 mod watch;
 
-pub(crate) use disk::Disk;
+pub(crate) use disk::{Disk, SilentMount};
 pub(crate) use family::{children_of, expect_all_to_be_gone, family_of, ignored, own_memory_kib, stat_fields, status_number};
 pub(crate) use invocation::Invocation;
 pub(crate) use kept::{Committed, KeptEvidence};

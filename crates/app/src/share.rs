@@ -11,12 +11,15 @@ use std::time::Duration;
 use crate::environment::Environment;
 use crate::error::{CommandError, from_run_error};
 use crate::project::setup;
-use proctor_evidence::SharedDirectory;
+use proctor_evidence::{EvidenceError, FileOperation, SharedDirectory};
+use proctor_model::TreeDigest;
 use proctor_plan::config::{SHARE_DIRECTORY, SHARE_GIT};
 use proctor_project::StoreReader;
 
 /// How long a directory may take to answer: the server of a mount may be gone.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a directory may take to store a bundle.
+const PATIENCE_FOR_A_BUNDLE: Duration = Duration::from_secs(30);
 
 /// Whether it was said that the directory cannot be read, and its server was given up.
 static SAID: AtomicBool = AtomicBool::new(false);
@@ -63,11 +66,8 @@ pub(crate) fn read_or_say<T: Send + 'static>(
     if SAID.load(Ordering::Relaxed) {
         return None;
     }
-    let (answer, answered) = channel();
     let asked = shared.clone();
-    // A read from a server that is gone may never return: its thread ends with this process.
-    let begun = thread::Builder::new().name("shared".to_owned()).spawn(move || answer.send(read(&asked)));
-    let read = begun.and_then(|_| answered.recv_timeout(PATIENCE).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())));
+    let read = in_time(PATIENCE, move || read(&asked)).and_then(|read| read);
     read.inspect_err(|error| {
         if !SAID.swap(true, Ordering::Relaxed) {
             let place = shared.path().display();
@@ -75,4 +75,34 @@ pub(crate) fn read_or_say<T: Send + 'static>(
         }
     })
     .ok()
+}
+
+/// Adds a bundle about a tree to the directory.
+///
+/// # Errors
+/// When it cannot be written, or not in time.
+pub fn put(shared: &SharedDirectory, tree: TreeDigest, bundle: Vec<u8>) -> Result<(), EvidenceError> {
+    let asked = shared.clone();
+    let late = |source| EvidenceError::File { path: shared.path().to_owned(), operation: FileOperation::Write, source };
+    in_time(PATIENCE_FOR_A_BUNDLE, move || asked.put_if_absent(tree, &bundle)).map_err(late)?
+}
+
+/// Calls a file system whose server may be gone. The call may never return then: its thread ends with this process.
+fn in_time<T: Send + 'static>(patience: Duration, call: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+    let (answer, answered) = channel();
+    thread::Builder::new().name("shared".to_owned()).spawn(move || answer.send(call()))?;
+    answered.recv_timeout(patience).map_err(|_| io::ErrorKind::TimedOut.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_does_not_return_is_given_up() {
+        let (_open, never) = channel::<()>();
+        let given_up = in_time(Duration::from_millis(1), move || never.recv());
+        assert_eq!(given_up.map_err(|error| error.kind()).err(), Some(io::ErrorKind::TimedOut));
+        assert_eq!(in_time(Duration::from_secs(60), || 1).ok(), Some(1));
+    }
 }

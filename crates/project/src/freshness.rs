@@ -165,13 +165,18 @@ impl StoreReader {
         let (project, approval) = self.find_approved(root)?;
         let (project, ambient, asked) = (project.as_ref(), &self.ambient, FilesRead::Described(described));
         let question = StatusQuestion { project, approval, root, ambient, asked, wanted, asks_for_known: true };
+        let mut last_tree = None;
         let look = |settings: &ProjectSettings| {
             let tree = scan_once(&self.store, settings, project, root)?;
+            last_tree = Some((root.to_owned(), tree.clone()));
             let left = project.map(|project| files_that_left_saved(&self.store, project, root, settings, &tree));
             Ok((tree, left.unwrap_or_default()))
         };
         // Another process ran the checks, so their trees are not known here.
-        stand(&self.store, &mut self.index, &mut Specifications::default(), &CheckedTrees::default(), &question, look)
+        let stood =
+            stand(&self.store, &mut self.index, &mut Specifications::default(), &CheckedTrees::default(), &question, look);
+        self.last_tree = last_tree;
+        stood
     }
 
     /// Computes the digest of a project's tree as it is now, whether a run is under way or not. `None` if there is no such project.

@@ -173,6 +173,15 @@ pub(crate) fn scan_once(
     begin(saved.as_ref(), root, &settings.new_matcher()?)
 }
 
+/// Reads a tree, starting from what was read of it before.
+///
+/// # Errors
+///
+/// When the root cannot be read, or a pattern of the settings is wrong.
+pub(crate) fn scan_again(before: &TreeIndex, settings: &ProjectSettings, root: &Path) -> Result<TreeIndex, ProjectError> {
+    begin(Some(before), root, &settings.new_matcher()?)
+}
+
 fn begin(saved: Option<&TreeIndex>, root: &Path, matcher: &Matcher) -> Result<TreeIndex, ProjectError> {
     let looked = match saved {
         Some(saved) => saved.rescan(matcher, clock::now()),

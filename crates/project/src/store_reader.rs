@@ -17,6 +17,7 @@ use proctor_evidence::report::{EXECUTION_REPORT_FILE, ExecutionReportV2, parse};
 use proctor_evidence::{self as evidence, EvidenceError, LedgerLookup, SealedFiles, Store};
 use proctor_index::{self as store, IndexedProject, IndexedRun};
 use proctor_model::{LedgerLine, OverallStatus, ProjectId, PruneReason, RootIdentity, RunId, RunLine, Serving, TaskId, TddState};
+use proctor_tree::TreeIndex;
 
 /// The evidence store, opened for reading.
 pub struct StoreReader {
@@ -25,6 +26,8 @@ pub struct StoreReader {
     /// The environment of proctor itself, in which the programs of plans are searched.
     pub(crate) ambient: BTreeMap<OsString, OsString>,
     opening_notes: Vec<String>,
+    /// The tree that was read last, and its root: only what changed since then is read again.
+    pub(crate) last_tree: Option<(PathBuf, TreeIndex)>,
 }
 
 /// A registered project, as recorded in the ledger.
@@ -89,7 +92,7 @@ impl StoreReader {
             Err(error) if is_unwritable(&error) => open_index_in_memory(&store)?,
             opened => opened?,
         };
-        Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes })
+        Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes, last_tree: None })
     }
 
     /// Opens the evidence store with an index in memory, which is filled from the ledgers. So the store can be read on a full disk,
@@ -101,7 +104,7 @@ impl StoreReader {
     pub fn open_in_memory(state_root: &Path, ambient: BTreeMap<OsString, OsString>) -> Result<Self, ProjectError> {
         let store = Store::open(state_root)?;
         let opened = open_index_in_memory(&store)?;
-        Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes })
+        Ok(Self { store, index: opened.index, ambient, opening_notes: opened.notes, last_tree: None })
     }
 
     /// Returns the directory of the store.

@@ -34,6 +34,8 @@ pub(crate) struct Kept {
     pub(crate) present: HashSet<BlobName>,
     /// The files of installed packages that were read, by their paths.
     pub(crate) installed: HashMap<PathBuf, KnownFile>,
+    /// Held while files are sent: of several shards with the same files, one sends them.
+    pub(crate) sending: Arc<tokio::sync::Mutex<()>>,
     /// The paths of projects that lie at the same path there, each with what the worker is.
     pub(crate) at_their_own_path: HashSet<(PathBuf, BTreeMap<String, String>)>,
 }

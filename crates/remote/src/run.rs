@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
@@ -186,6 +186,8 @@ async fn send(
     order: &RemoteOrder<'_>,
     able: &Capabilities,
 ) -> Result<(BlobName, usize), RemoteFault> {
+    let sending = with_kept(access, |kept| Arc::clone(&kept.sending));
+    let alone = sending.lock().await;
     let root = with_kept(access, |kept| kept.root(order.files))?;
     let command = command(order).encode_to_vec();
     let action = reapi::Action {
@@ -205,6 +207,7 @@ async fn send(
     blobs.extend([command, action].map(|bytes| (BlobName::of(&bytes), BlobSource::Bytes(bytes))));
     let uploaded = upload(connection, &blobs, able.most_in_batch).await?;
     with_kept(access, |kept| kept.note_sent(&root));
+    drop(alone);
     Ok((name, uploaded))
 }
 

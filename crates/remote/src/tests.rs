@@ -308,6 +308,20 @@ fn a_save_sends_what_changed_and_a_second_client_nothing() {
 }
 
 #[test]
+fn of_several_shards_with_the_same_files_one_sends_them() {
+    let server = LyingServer::start(Lie::None);
+    let uploaded = std::thread::scope(|scope| {
+        let shard = || {
+            let project = Project::new();
+            project.run(&server, &project.tree(), &never).expect("a result").uploaded
+        };
+        let shards: Vec<_> = (0..4).map(|_| scope.spawn(shard)).collect();
+        shards.into_iter().map(|shard| shard.join().expect("it ended")).collect::<Vec<_>>()
+    });
+    assert_eq!(uploaded.iter().filter(|uploaded| **uploaded > 0).count(), 1, "{uploaded:?}");
+}
+
+#[test]
 #[expect(clippy::disallowed_methods, reason = "the test changes the tree while it is sent")]
 fn a_file_that_is_not_what_the_tree_names_is_not_sent() {
     let (project, server) = (Project::new(), LyingServer::start(Lie::None));

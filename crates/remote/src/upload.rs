@@ -30,7 +30,7 @@ pub(crate) async fn upload(
 ) -> Result<usize, RemoteFault> {
     let missing = missing(connection, blobs).await?;
     let limit = if most_in_batch == 0 { MOST_IN_BATCH } else { most_in_batch.min(MOST_IN_BATCH) };
-    let mut batch = Vec::new();
+    let (mut batch, mut waiting) = (Vec::new(), Vec::new());
     let mut room = limit;
     for name in &missing {
         let Some(source) = blobs.get(name) else {
@@ -41,13 +41,19 @@ pub(crate) async fn upload(
             continue;
         }
         if name.size + OVERHEAD > room {
-            send(connection, std::mem::take(&mut batch)).await?;
+            // Two at a time: a server stores the one while it hashes the other.
+            let full = std::mem::take(&mut batch);
+            if waiting.is_empty() {
+                waiting = full;
+            } else {
+                tokio::try_join!(send(connection, std::mem::take(&mut waiting)), send(connection, full))?;
+            }
             room = limit;
         }
         room -= name.size + OVERHEAD;
         batch.push((*name, source.read(*name)?));
     }
-    send(connection, batch).await?;
+    tokio::try_join!(send(connection, waiting), send(connection, batch))?;
     Ok(missing.len())
 }
 

@@ -439,6 +439,14 @@ fn may_be_known(order: &Order, checks: &[Action]) -> bool {
 fn end_by_known_verdict(order: &Order, checks: &[Action], standing: &ProjectStatus) -> Option<(FinishedRun, String)> {
     let task = standing.of(&order.task)?;
     let Freshness::Fresh { result, .. } = task.freshness else { return None };
+    let tree = task.tree?;
+    // Where something else than files may have changed, the task's own last verdict says nothing: it does not look at every installed
+    // file, as the search for known verdicts does.
+    let needs_search = order.unless_tree.is_none() && checks.iter().any(|check| check.reuse == Reuse::Known);
+    // On the tree of the last run, nothing is run anyway.
+    if order.unless_tree == Some(tree) || needs_search && task.known.is_none() {
+        return None;
+    }
     // Which of them failed is in the report of the run. All of them count as failed, so that none is left out next time.
     let (word, failed) = match result {
         OverallResult::Passed => ("PASSED", Vec::new()),
@@ -447,7 +455,7 @@ fn end_by_known_verdict(order: &Order, checks: &[Action], standing: &ProjectStat
     let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None, attested: None };
     let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
     let note = format!("{word} · nothing was run: these files are {words}");
-    let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };
+    let finished = RunFinish::Verdict { tree, failed, warned: Vec::new(), paused: false };
     Some((FinishedRun { finished, copied: None, carried: Ok(RunOutcome::Unchanged), task: order.task.clone() }, note))
 }
 

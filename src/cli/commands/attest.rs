@@ -19,7 +19,7 @@ use crate::cli::render;
 use crate::cli::screen;
 use proctor_app::gate::{AskedFor, GateAnswer, GateQuestion, open_repository, signers, trusted};
 use proctor_app::project::{opening, setup};
-use proctor_app::share::Share;
+use proctor_app::share::{Share, put};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{
@@ -137,7 +137,7 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
     }
     if let Some(directory) = &shared.directory {
         let lines: Vec<Vec<u8>> = acceptance.iter().chain(&lines).chain(&summary).cloned().collect();
-        directory.put_if_absent(*tree, &attestation_bundle(&lines)).map_err(|error| share::from_directory_error(&error))?;
+        put(directory, *tree, attestation_bundle(&lines)).map_err(|error| share::from_directory_error(&error))?;
         render::line(&format!("  shared in `{}`", directory.path().display()));
     }
     if let Some(note) = unknown_to_others(&attestor, &answer, &question, environment, &root, &repository)? {

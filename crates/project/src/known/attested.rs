@@ -7,7 +7,7 @@ use crate::error::ProjectError;
 use crate::gate::runs_on_tree;
 use crate::known::likeness::EnvironmentHere;
 use crate::known::sees_nothing_else;
-use crate::known_trees::scan_once;
+use crate::known_trees::{scan_again, scan_once};
 use crate::request::ProjectSettings;
 use crate::store_reader::StoreReader;
 use proctor_evidence::ClaimedEnvironment;
@@ -33,7 +33,10 @@ impl StoreReader {
         (plan, settings, gate): (&Plan, &ProjectSettings, &GatePolicy),
         runs: &[&OtherStoresRun],
     ) -> Result<Result<KnownCondition, String>, ProjectError> {
-        let index = scan_once(&self.store, settings, Some(project), root)?;
+        let index = match self.last_tree.as_ref().filter(|(of, _)| of == root) {
+            Some((_, before)) => scan_again(before, settings, root)?,
+            None => scan_once(&self.store, settings, Some(project), root)?,
+        };
         if index.digest() != tree {
             return Ok(Err("the files change just now".to_owned()));
         }
