@@ -26,13 +26,14 @@ const NONE: Duration = Duration::from_secs(3);
 /// A file younger than this could change again without another time.
 const YOUNG: Duration = Duration::from_millis(2_500);
 const BOUND: Duration = Duration::from_secs(60);
-/// What may differ: the command line and the variables that the kernel remembers are not written by the plugin, so only what was looked
-/// up before is left.
-const MAY_DIFFER: &[&str] = &["sys.path_importer_cache "];
+/// What may differ: what was looked up before, and the random name that pytest-xdist gives a session.
+const MAY_DIFFER: &[&str] = &["sys.path_importer_cache ", "variable PYTEST_XDIST_TESTRUNUID="];
 
 /// A project whose interpreter is started early, and whether it may be used.
 pub(crate) struct State {
     pub(crate) name: &'static str,
+    /// The interpreter of the environment whose packages the project's environment gets.
+    pub(crate) python: fn() -> PathBuf,
     /// Files of the project: path and content. `{project}` stands for the project's directory, `{save}` for the number of the save.
     pub(crate) files: &'static [(&'static str, &'static str)],
     /// Files of the directory of installed packages.
@@ -55,6 +56,7 @@ pub(crate) enum Expected {
 
 pub(crate) const PLAIN: State = State {
     name: "",
+    python: python_plain,
     files: &[],
     packages: &[],
     command: "python -m pytest -q",
@@ -119,6 +121,24 @@ fn no_interpreter_is_started_early_where_the_settings_say_so() {
 #[ignore = "wide tier"]
 fn what_plugins_see_of_project_clock_and_variables_when_they_are_loaded_is_no_surprise() {
     judge(states::SURPRISES);
+}
+
+#[test]
+#[ignore = "wide tier"]
+fn what_plugins_set_and_see_of_the_process_when_they_are_loaded_is_as_in_a_cold_start() {
+    judge(states::PROCESS_WIDE);
+}
+
+#[test]
+#[ignore = "wide tier"]
+fn older_versions_of_pytest_are_started_early_too() {
+    judge(states::VERSIONS);
+}
+
+#[test]
+#[ignore = "wide tier"]
+fn suites_with_the_usual_plugins_run_the_same_tests_with_the_same_results() {
+    judge(states::SUITES);
 }
 
 #[test]
@@ -292,7 +312,7 @@ fn compare(early: Option<&str>, late: Option<&str>) -> Result<(), String> {
 fn project(state: &State) -> Project {
     let project = Project::new();
     let environment = project.path().join(".venv");
-    let installed = python_plain().parent().and_then(Path::parent).expect("it lies in an environment").to_owned();
+    let installed = (state.python)().parent().and_then(Path::parent).expect("it lies in an environment").to_owned();
     let interpreter = installed.join("bin/python").canonicalize().expect("it is a link to an interpreter");
     let packages = packages_of(&installed);
     let own = environment.join(packages.strip_prefix(&installed).expect("it is below"));
@@ -357,5 +377,13 @@ fn write(project: &Project, path: &str, text: &str, save: u32) {
     let fill = |text: &str| text.replace("{project}", &project.path().display().to_string()).replace("{save}", &save.to_string());
     let packages = packages_of(&project.path().join(".venv"));
     let path = fill(path).replace(".venv/PACKAGES", &packages.display().to_string());
+    // An installer makes a new file too.
+    let _not_there = fs::remove_file(project.path().join(&path));
+    if text == states::LIBRARY {
+        let maps = fs::read_to_string("/proc/self/maps").expect("there are maps");
+        let library = maps.split_whitespace().find(|word| word.contains("/libgcc_s.so")).expect("every program of Rust has it");
+        fs::copy(library, project.path().join(&path)).expect("ours");
+        return;
+    }
     project.save(&path, &fill(text));
 }

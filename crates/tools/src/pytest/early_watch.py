@@ -39,6 +39,14 @@ class Watch:
             setattr(posix, name, wrapped)
         sys.meta_path.append(self)
         sys.addaudithook(self.audit)
+        watch = self
+
+        class Main(type(sys)):
+            def __getattribute__(self, name):
+                watch.blame("looks at `__main__`")
+                return super().__getattribute__(name)
+
+        sys.modules["__main__"].__class__ = Main
 
     def end(self):
         if self in sys.meta_path:
@@ -85,6 +93,8 @@ class Watch:
             return
         if path.startswith(tuple(os.path.dirname(one) + "/" for one in self.others)):
             return
+        if path.startswith(("/proc/", "/sys/")):
+            self.blame("looks at `%s`" % path)
         in_environment = any(path == one or path.startswith(one + "/") for one in self.environments)
         if (path == self.root or path.startswith(self.root + "/")) and not in_environment:
             if is_read or path not in self.around:
@@ -133,6 +143,10 @@ def find_kept(modules, begun, output):
     span = now - begun
     clocks = [(begun, now)] + [(clock() - span, clock()) for clock in (time.monotonic, time.perf_counter)]
     days = (int(begun // 86400) + 719162, int(now // 86400) + 719164)
+    texts = [str(int(now))[:7], str(int(begun))[:7]]
+    for clock in (time.localtime, time.gmtime):
+        for at in (begun, (begun + now) / 2, now):
+            texts += [time.strftime(form, clock(at)) for form in ("%Y-%m-%d", "%Y%m%d", "%Y/%m/%d", "%d/%m/%Y", "%b %d", "%b %e", "%H:%M", "%I:%M")]
     environment, seen = os.environ, set()
 
     def is_kept(value, depth):
@@ -144,7 +158,7 @@ def find_kept(modules, begun, output):
                 int(first * factor) <= value <= last * factor for factor in (1, 10**3, 10**6, 10**9) for first, last in clocks
             )
         if kind is str:
-            return output in value
+            return output in value or (len(value) < 100 and any(text in value for text in texts))
         if kind is bytes:
             return output.encode() in value
         if kind.__module__ == "datetime":
