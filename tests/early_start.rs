@@ -165,6 +165,12 @@ fn a_service_starts_so_many_early_as_are_allowed_and_a_run_that_is_handed_over_u
     project.proctor(["gate"]).success();
     await_interpreter(&project);
     assert_eq!(interpreters(&project.path()).len(), 1);
+    let shown = project.proctor(["status", "--json"]).any_status().stdout;
+    let shown: Value = serde_json::from_str(&shown).expect("it is JSON");
+    let bytes = shown["projects"][0]["startedEarly"].as_u64();
+    assert!(bytes.is_some_and(|bytes| bytes > 1_000_000), "{shown}");
+    let shown = project.proctor(["status"]).any_status().stdout;
+    assert!(shown.contains("a command was started early for the next run: "), "{shown}");
     let directory = other.display().to_string();
     project.proctor(["service", "add", &directory]).success();
     project.proctor(["run"]).directory(&directory).success();

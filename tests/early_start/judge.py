@@ -19,7 +19,7 @@ def what_else_a_module_may_set():
     lines.append("gc %s %s %s" % (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count() > 0))
     limits = [name for name in dir(resource) if name.startswith("RLIMIT")]
     lines += ["limit %s %s" % (name, resource.getrlimit(getattr(resource, name))) for name in limits]
-    lines += ["timer %d %s" % (which, signal.getitimer(which)) for which in (0, 1, 2)]
+    lines += ["timer %d %s" % (which, signal.getitimer(which) == (0.0, 0.0)) for which in (0, 1, 2)]
     mask = os.umask(0)
     os.umask(mask)
     lines.append("umask %o" % mask)

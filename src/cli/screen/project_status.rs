@@ -34,7 +34,17 @@ pub(crate) fn project_status(project: &ProjectStatusV1, now: Timestamp, style: S
             .collect::<Vec<_>>()
     };
     let health = project.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)).map(Line::from);
-    project.tasks.iter().flat_map(of_task).chain(health).chain(project.problems.iter().flat_map(problem_lines)).collect()
+    let early = project
+        .started_early
+        .map(|bytes| Line::from(format!("  a command was started early for the next run: {} MB", bytes / 1_000_000)));
+    project
+        .tasks
+        .iter()
+        .flat_map(of_task)
+        .chain(early)
+        .chain(health)
+        .chain(project.problems.iter().flat_map(problem_lines))
+        .collect()
 }
 
 /// Returns the lines about a project in `proctor service list`: its directory and state, then the problems.

@@ -116,29 +116,6 @@ def _start():
         """A file that was changed so late that a further change might not be seen by its times."""
         return next((path for path, seen in stamps.items() if seen and seen[4] > begun - 2 * 10**9), None)
 
-    def state():
-        """What an interpreter is like, beside its modules. `_locale` and `_warnings` are built in, so nothing is loaded for it."""
-        is_loaded = "_locale" in sys.modules
-        import _locale
-
-        if not is_loaded:
-            del sys.modules["_locale"]
-        finders = [finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path]
-        finders = [finder.__name__ for finder in finders if finder.__name__ != "AssertionRewritingHook"]
-        streams = [(stream.encoding, stream.errors, stream.line_buffering) for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__) if stream]
-        return repr((sys.flags, sys._xoptions, sys.warnoptions, finders, len(sys.path_hooks), _locale.setlocale(_locale.LC_ALL),
-                     sys.getfilesystemencoding(), sys.getdefaultencoding(), streams, sys.dont_write_bytecode, sys.executable, sys.prefix,
-                     sys.base_prefix, sys.pycache_prefix, sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()))
-
-    def has_timer():
-        """Whether a signal will come. `_signal` is built in."""
-        is_loaded = "_signal" in sys.modules
-        import _signal
-
-        if not is_loaded:
-            del sys.modules["_signal"]
-        return any(_signal.getitimer(which) != (0.0, 0.0) for which in (0, 1, 2))
-
     def site_directories():
         site = sys.modules.get("site")
         found = [entry for entry in path_at_start if os.path.isdir(entry) and os.path.basename(entry) in ("site-packages", "dist-packages")]
@@ -226,7 +203,7 @@ def _start():
                 os._exit(0)
             version = os.environ.get("PYTEST_VERSION", "")
             begins = "\n".join([sys.argv[0], *before_path])
-            parts = [basis(), begins, version, "\n".join(further), state(), "\n".join(names), "\n".join(files), "\n".join(looked), "\n".join(sorted(set(missing)))]
+            parts = [basis(), begins, version, "\n".join(further), watching["state"](), "\n".join(names), "\n".join(files), "\n".join(looked), "\n".join(sorted(set(missing)))]
             os.write(channel, b"list " + separator.join(parts).encode("utf-8", "surrogateescape"))
             os._exit(0)
 
@@ -348,23 +325,6 @@ def _start():
         own = [] if getattr(sys.flags, "safe_path", False) else [os.getcwd()]
         return own + list(sys.path) + [path for path in further.split("\n") if path]
 
-    def remember(argv, environment):
-        """Writes the arguments and variables where the kernel shows them as those of the process. The variables of before are longer."""
-        with open("/proc/self/stat", "rb") as file:
-            first, end, variables, variables_end = (int(word) for word in file.read().rpartition(b")")[2].split()[45:49])
-        memory = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
-        old = os.pread(memory, end - first, first).split(b"\0")
-        new = [os.fsencode(word) for word in argv.split("\0")]
-        count = min(len(old) - 1, len(new)) - 1
-        words = b"\0".join(old[: len(old) - 1 - count] + new[len(new) - count:]) + b"\0"
-        block = os.fsencode(environment) + b"\0"
-        fits = len(words) == end - first and len(block) <= variables_end - variables
-        if fits:
-            os.pwrite(memory, words, first)
-            os.pwrite(memory, block.ljust(variables_end - variables, b"\0"), variables)
-        os.close(memory)
-        return fits
-
     def own_sitecustomize():
         del sys.modules["sitecustomize"]
         try:
@@ -425,7 +385,7 @@ def _start():
         refuse("a module changes where others are searched first when it is loaded")
     del sys.path[: len(before_path)]
     sys.argv[0] = argument
-    if has_timer():
+    if watching["has_timer"]():
         refuse("a module sets a timer when it is loaded")
     if outside != (os.getcwd(), sys.argv, dict(os.environ)):
         refuse("a module changes the directory, the arguments or the variables when it is loaded")
@@ -471,8 +431,8 @@ def _start():
     hides = hidden_names([name for name, _ in names] + ["sitecustomize"] + [name for name in missing.split("\n") if name])
     if hides is not None:
         refuse("`%s` has the name of a module that is loaded before" % hides)
-    if state() != expected:
-        refuse("the interpreter is not as it was: %s, not %s" % (state(), expected))
+    if watching["state"]() != expected:
+        refuse("the interpreter is not as it was: %s, not %s" % (watching["state"](), expected))
     # The working directory was another one when these were looked at.
     for entry, finder in list(sys.path_importer_cache.items()):
         if is_in_project(entry):
@@ -482,7 +442,7 @@ def _start():
     for finder in sys.meta_path:
         if getattr(finder, "__module__", "").startswith("importlib.metadata") or finder.__class__.__module__.startswith("importlib.metadata"):
             finder.invalidate_caches()
-    if not remember(argv, environment):
+    if not watching["remember"](argv, environment):
         refuse("the words of the command have other lengths")
     given = argv.split("\0")
     for words in (sys.argv, sys.orig_argv) if hasattr(sys, "orig_argv") else (sys.argv,):
