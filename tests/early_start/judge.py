@@ -42,6 +42,9 @@ def what_else_a_module_may_set():
 
 
 def pytest_sessionstart(session):
+    # The workers of pytest-xdist write nothing.
+    if hasattr(session.config, "workerinput"):
+        return
     import locale
     import signal
     import threading

@@ -442,8 +442,6 @@ def _start():
     for finder in sys.meta_path:
         if getattr(finder, "__module__", "").startswith("importlib.metadata") or finder.__class__.__module__.startswith("importlib.metadata"):
             finder.invalidate_caches()
-    if not watching["remember"](argv, environment):
-        refuse("the words of the command have other lengths")
     given = argv.split("\0")
     for words in (sys.argv, sys.orig_argv) if hasattr(sys, "orig_argv") else (sys.argv,):
         count = min(len(words), len(given)) - 1
@@ -453,6 +451,9 @@ def _start():
     for pair in environment.split("\0"):
         name, _, value = pair.partition("=")
         os.environ[name] = value
+    # The variables of before have to be gone: children would get what stands in their place.
+    if not watching["remember"](argv, environment):
+        refuse("the words of the command have other lengths")
     # The interpreter sets it itself in the locale `C`.
     if coerced is not None:
         os.environ.setdefault("LC_CTYPE", coerced)
