@@ -26,13 +26,14 @@ const NONE: Duration = Duration::from_secs(3);
 /// A file younger than this could change again without another time.
 const YOUNG: Duration = Duration::from_millis(2_500);
 const BOUND: Duration = Duration::from_secs(60);
-/// What may differ: the command line and the variables that the kernel remembers are not written by the plugin, so only what was looked
-/// up before is left.
-const MAY_DIFFER: &[&str] = &["sys.path_importer_cache "];
+/// What may differ: what was looked up before, and the random name that pytest-xdist gives a session.
+const MAY_DIFFER: &[&str] = &["sys.path_importer_cache ", "variable PYTEST_XDIST_TESTRUNUID="];
 
 /// A project whose interpreter is started early, and whether it may be used.
 pub(crate) struct State {
     pub(crate) name: &'static str,
+    /// The interpreter of the environment whose packages the project's environment gets.
+    pub(crate) python: fn() -> PathBuf,
     /// Files of the project: path and content. `{project}` stands for the project's directory, `{save}` for the number of the save.
     pub(crate) files: &'static [(&'static str, &'static str)],
     /// Files of the directory of installed packages.
@@ -55,6 +56,7 @@ pub(crate) enum Expected {
 
 pub(crate) const PLAIN: State = State {
     name: "",
+    python: python_plain,
     files: &[],
     packages: &[],
     command: "python -m pytest -q",
@@ -122,6 +124,24 @@ fn what_plugins_see_of_project_clock_and_variables_when_they_are_loaded_is_no_su
 }
 
 #[test]
+#[ignore = "wide tier"]
+fn what_plugins_set_and_see_of_the_process_when_they_are_loaded_is_as_in_a_cold_start() {
+    judge(states::PROCESS_WIDE);
+}
+
+#[test]
+#[ignore = "wide tier"]
+fn older_versions_of_pytest_are_started_early_too() {
+    judge(states::VERSIONS);
+}
+
+#[test]
+#[ignore = "wide tier"]
+fn suites_with_the_usual_plugins_run_the_same_tests_with_the_same_results() {
+    judge(states::SUITES);
+}
+
+#[test]
 #[ignore = "long tier"]
 fn a_service_starts_so_many_early_as_are_allowed_and_a_run_that_is_handed_over_uses_one() {
     let project = project(&PLAIN);
@@ -145,6 +165,12 @@ fn a_service_starts_so_many_early_as_are_allowed_and_a_run_that_is_handed_over_u
     project.proctor(["gate"]).success();
     await_interpreter(&project);
     assert_eq!(interpreters(&project.path()).len(), 1);
+    let shown = project.proctor(["status", "--json"]).any_status().stdout;
+    let shown: Value = serde_json::from_str(&shown).expect("it is JSON");
+    let bytes = shown["projects"][0]["startedEarly"].as_u64();
+    assert!(bytes.is_some_and(|bytes| bytes > 1_000_000), "{shown}");
+    let shown = project.proctor(["status"]).any_status().stdout;
+    assert!(shown.contains("a command was started early for the next run: "), "{shown}");
     let directory = other.display().to_string();
     project.proctor(["service", "add", &directory]).success();
     project.proctor(["run"]).directory(&directory).success();
@@ -292,7 +318,7 @@ fn compare(early: Option<&str>, late: Option<&str>) -> Result<(), String> {
 fn project(state: &State) -> Project {
     let project = Project::new();
     let environment = project.path().join(".venv");
-    let installed = python_plain().parent().and_then(Path::parent).expect("it lies in an environment").to_owned();
+    let installed = (state.python)().parent().and_then(Path::parent).expect("it lies in an environment").to_owned();
     let interpreter = installed.join("bin/python").canonicalize().expect("it is a link to an interpreter");
     let packages = packages_of(&installed);
     let own = environment.join(packages.strip_prefix(&installed).expect("it is below"));
@@ -357,5 +383,13 @@ fn write(project: &Project, path: &str, text: &str, save: u32) {
     let fill = |text: &str| text.replace("{project}", &project.path().display().to_string()).replace("{save}", &save.to_string());
     let packages = packages_of(&project.path().join(".venv"));
     let path = fill(path).replace(".venv/PACKAGES", &packages.display().to_string());
+    // An installer makes a new file too.
+    let _not_there = fs::remove_file(project.path().join(&path));
+    if text == states::LIBRARY {
+        let maps = fs::read_to_string("/proc/self/maps").expect("there are maps");
+        let library = maps.split_whitespace().find(|word| word.contains("/libgcc_s.so")).expect("every program of Rust has it");
+        fs::copy(library, project.path().join(&path)).expect("ours");
+        return;
+    }
     project.save(&path, &fill(text));
 }

@@ -196,6 +196,40 @@ pub(crate) fn python_parallel() -> PathBuf {
     python_by(if system.exists() { system } else { Path::new("python3") }, "python-parallel", &packages)
 }
 
+/// Returns the interpreter of an environment with the last pytest 7.
+#[track_caller]
+pub(crate) fn python_pytest_7() -> PathBuf {
+    python("python-pytest-7", &["pytest==7.4.4".to_owned()])
+}
+
+/// Returns the interpreter of an environment with the last pytest 8.
+#[track_caller]
+pub(crate) fn python_pytest_8() -> PathBuf {
+    python("python-pytest-8", &["pytest==8.4.2".to_owned()])
+}
+
+/// Returns the interpreter of an environment with the plugins that most suites use.
+#[track_caller]
+pub(crate) fn python_suites() -> PathBuf {
+    let plugins = [
+        "pytest-cov==7.1.0",
+        "coverage==7.17.3",
+        "pytest-xdist==3.8.0",
+        "execnet==2.1.2",
+        "pytest-asyncio==1.5.0",
+        "typing_extensions==4.16.0",
+        "pytest-django==4.14.0",
+        "Django==5.2.19",
+        "asgiref==3.13.0",
+        "sqlparse==0.6.1",
+        "pytest-randomly==5.1.0",
+        "hypothesis==6.170.17",
+        "sortedcontainers==2.4.0",
+    ];
+    let pytest = format!("pytest=={PYTEST_VERSION}");
+    python("python-suites", &plugins.into_iter().map(str::to_owned).chain([pytest]).collect::<Vec<_>>())
+}
+
 /// The packages of [`python_real`]: what the suites of real projects import, and the build backends of these projects.
 const REAL_PROJECTS_PACKAGES: &[&str] = &[
     "pytest-cov==7.1.0",

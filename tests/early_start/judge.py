@@ -5,7 +5,46 @@ import re
 import sys
 
 
+def what_else_a_module_may_set():
+    import atexit
+    import decimal
+    import faulthandler
+    import gc
+    import logging
+    import resource
+    import signal
+    import socket
+
+    lines = ["arguments %s %s" % (sys.argv, sys.orig_argv)]
+    lines.append("gc %s %s %s" % (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count() > 0))
+    limits = [name for name in dir(resource) if name.startswith("RLIMIT")]
+    lines += ["limit %s %s" % (name, resource.getrlimit(getattr(resource, name))) for name in limits]
+    lines += ["timer %d %s" % (which, signal.getitimer(which) == (0.0, 0.0)) for which in (0, 1, 2)]
+    mask = os.umask(0)
+    os.umask(mask)
+    lines.append("umask %o" % mask)
+    lines.append("at exit %s %s" % (atexit._ncallbacks(), faulthandler.is_enabled()))
+    lines.append("log %s %s" % (logging.root.handlers, logging.root.level))
+    lines.append("defaults %s %s" % (socket.getdefaulttimeout(), decimal.getcontext()))
+    if hasattr(sys, "monitoring"):
+        lines.append("monitoring %s" % [sys.monitoring.get_tool(number) for number in range(6)])
+    lines.append("leads %s %s" % (os.getpgrp() == os.getpid(), os.getsid(0) == os.getpid()))
+    lines.append("parent %d" % os.getppid())
+    lines.append("masked %s" % sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+    with open("/proc/self/status") as file:
+        kept = ("Cap", "NoNew", "Seccomp", "Sig", "Shd", "Groups", "Uid", "Gid", "Threads", "Umask", "Speculation", "CoreDump")
+        lines += ["status " + line.strip() for line in file if line.startswith(kept)]
+    for name in ("oom_score_adj", "coredump_filter", "cmdline", "environ"):
+        with open("/proc/self/" + name) as file:
+            # The kernel's copy of the variables may end with more zero bytes.
+            lines.append("%s %r" % (name, file.read().rstrip("\0")))
+    return lines
+
+
 def pytest_sessionstart(session):
+    # The workers of pytest-xdist write nothing.
+    if hasattr(session.config, "workerinput"):
+        return
     import locale
     import signal
     import threading
@@ -57,6 +96,7 @@ def pytest_sessionstart(session):
         except ValueError:
             pass
     lines.append("priority %d %d" % (os.nice(0), os.sched_getscheduler(0)))
+    lines += what_else_a_module_may_set()
     text = re.sub(r"0x[0-9a-f]{6,}", "0x", "\n".join(lines))
     # The id of the run, and what pytest makes of the id of the process.
     text = re.sub(r"exec-\w+\.\w+-\d+", "RUN", re.sub(r"\d{12,}", "N", text))

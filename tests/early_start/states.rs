@@ -1,6 +1,10 @@
 //! The states in which a naive early start was wrong, or could be.
 
+use crate::common::{python_pytest_7, python_pytest_8, python_suites};
 use crate::early_start::{Expected, PLAIN, State};
+
+/// The content that stands for a library of machine code.
+pub(super) const LIBRARY: &str = "{library}";
 
 const TEST_B: &str = "def test_b(): assert 1\n";
 const CONFTEST: &str = "from judge import pytest_sessionstart\n";
@@ -447,5 +451,206 @@ pub(super) const SURPRISES: &[State] = &[
         name: "a plugin resolves its own path",
         packages: plugin!("import pathlib\nX = pathlib.Path(__file__).resolve()\nY = pathlib.Path.cwd() / 'x'\n"),
         ..PLAIN
+    },
+];
+
+/// What a plugin sets or sees of its process when it is loaded.
+pub(super) const PROCESS_WIDE: &[State] = &[
+    State {
+        name: "the words of the command and where modules are searched",
+        files: &[("test_a.py", "import seenplug\ndef test_a():\n    print(seenplug.X)\n    assert 0\n")],
+        packages: plugin!("import argparse, sys\nX = sys.argv[0], sys.path[0], argparse.ArgumentParser().prog\n"),
+        ..PLAIN
+    },
+    State {
+        name: "the same for the script",
+        files: &[("test_a.py", "import seenplug\ndef test_a():\n    print(seenplug.X)\n    assert 0\n")],
+        packages: plugin!("import argparse, sys\nX = sys.argv[0], sys.path[0], argparse.ArgumentParser().prog\n"),
+        command: "pytest -q",
+        ..PLAIN
+    },
+    State {
+        name: "everything that stays set",
+        files: &[(
+            "test_a.py",
+            "import decimal, os, random, seenplug\ndef test_a():\n    print(random.random(), seenplug.LOCAL.x, decimal.Decimal(1) / 3)\n    \
+             print(seenplug.PARENT == os.getppid(), seenplug.PLACE == os.getcwd(), seenplug.V.get())\n    assert 0\n",
+        )],
+        packages: plugin!(
+            "import atexit, contextvars, decimal, gc, locale, logging, os, random, resource, signal, socket, sys, threading\n\
+             resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))\nos.umask(0o77)\nsys.setrecursionlimit(3000)\ngc.freeze()\n\
+             gc.set_threshold(500)\nrandom.seed(4)\natexit.register(print, 'bye')\nsignal.signal(signal.SIGUSR1, signal.SIG_IGN)\n\
+             LOCAL = threading.local()\nLOCAL.x = 1\nlogging.basicConfig(level=10)\nlocale.setlocale(locale.LC_ALL, 'C')\n\
+             decimal.getcontext().prec = 5\nsocket.setdefaulttimeout(3)\nPARENT, PLACE = os.getppid(), os.getcwd()\n\
+             V = contextvars.ContextVar('v')\nV.set(3)\nsys.excepthook = sys.__excepthook__\nsys.path.append('/opt')\n\
+             if hasattr(sys, 'monitoring'): sys.monitoring.use_tool_id(3, 'seen')\n"
+        ),
+        ..PLAIN
+    },
+    State {
+        name: "what the kernel shows of the process",
+        files: &[(
+            "test_a.py",
+            "def test_a():\n    for name in ('cmdline', 'environ'):\n        print(open('/proc/self/' + name).read().rstrip('\\0').split('\\0'))\n    \
+             assert 0\n",
+        )],
+        variables: &[("PYTHONPATH", "src")],
+        ..PLAIN
+    },
+    State {
+        name: "a plugin looks at the main module",
+        packages: plugin!("import sys\nX = sys.modules['__main__'].__spec__\n"),
+        expected: Expected::Refused("`__main__`"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin puts a directory before all others",
+        packages: plugin!("import sys\nsys.path.insert(0, '/opt')\n"),
+        expected: Expected::Refused("searched first"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin puts a finder before all others",
+        packages: plugin!(
+            "import sys\nclass Finder:\n    @staticmethod\n    def find_spec(name, path=None, target=None): return None\n\
+             sys.meta_path.insert(0, Finder)\n"
+        ),
+        expected: Expected::Refused("searched first"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin reads what the kernel says",
+        packages: plugin!("with open('/proc/uptime') as file:\n    X = file.read()\n"),
+        expected: Expected::Refused("/proc/uptime"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin keeps the time as text",
+        packages: plugin!("import datetime, time\nX = time.strftime('%d/%m/%Y')\nY = datetime.datetime.now().isoformat()\n"),
+        expected: Expected::Refused("holds the time"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin sets a timer",
+        packages: plugin!("import signal\nsignal.setitimer(signal.ITIMER_REAL, 600)\n"),
+        expected: Expected::Refused("a timer"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin closes the standard input",
+        packages: plugin!("import os\nos.close(0)\n"),
+        expected: Expected::Refused("a file"),
+        ..PLAIN
+    },
+    State {
+        name: "a plugin has had a child process",
+        packages: plugin!("import os\np = os.fork()\nif not p:\n    os._exit(0)\nos.waitpid(p, 0)\n"),
+        expected: Expected::Refused("starts a program"),
+        ..PLAIN
+    },
+    State {
+        name: "a library of machine code changes",
+        packages: &[
+            ("seenplug.py", "import ctypes, os\nX = ctypes.CDLL(os.path.dirname(__file__) + '/zz.so.1')\n"),
+            ("zz.so.1", LIBRARY),
+            ("seenplug-1.0.dist-info/METADATA", METADATA),
+            ("seenplug-1.0.dist-info/entry_points.txt", ENTRY),
+        ],
+        changes: &[(".venv/PACKAGES/zz.so.1", LIBRARY)],
+        expected: Expected::Refused("zz.so.1"),
+        ..PLAIN
+    },
+];
+
+/// The versions of pytest that are tried, beside the newest.
+pub(super) const VERSIONS: &[State] = &[
+    State { name: "pytest 7.4", python: python_pytest_7, ..PLAIN },
+    State {
+        name: "pytest 7.4 with a plugin and errors of warnings",
+        python: python_pytest_7,
+        files: &[("pytest.ini", "[pytest]\nfilterwarnings = error\n")],
+        packages: plugin!("X = 1\n"),
+        command: "pytest -v",
+        ..PLAIN
+    },
+    State { name: "pytest 8.4", python: python_pytest_8, ..PLAIN },
+    State {
+        name: "pytest 8.4 with a plugin and errors of warnings",
+        python: python_pytest_8,
+        files: &[("pytest.ini", "[pytest]\nfilterwarnings = error\n")],
+        packages: plugin!("X = 1\n"),
+        command: "pytest -v",
+        ..PLAIN
+    },
+];
+
+const SUITE: State = State { python: python_suites, ..PLAIN };
+
+/// Suites that use a plugin, while the others are loaded too.
+pub(super) const SUITES: &[State] = &[
+    State {
+        name: "coverage",
+        files: &[
+            ("shop.py", "def f(x):\n    if x:\n        return 1\n    return 2\n"),
+            ("test_a.py", "import shop\ndef test_a(): assert shop.f(1) == 1\n"),
+        ],
+        command: "python -m pytest -v -p no:randomly --cov=shop --cov-branch --cov-report=term-missing",
+        ..SUITE
+    },
+    State {
+        name: "several workers",
+        files: &[("test_a.py", "import pytest\n@pytest.mark.parametrize('x', range(20))\ndef test_a(x): assert x != 20\n")],
+        // Whichever worker is first prints first, so all tests pass.
+        command: "python -m pytest -q -p no:randomly -n 2",
+        ..SUITE
+    },
+    State {
+        name: "coroutines",
+        files: &[
+            ("pytest.ini", "[pytest]\nasyncio_mode = auto\n"),
+            (
+                "test_a.py",
+                "import asyncio, warnings\nasync def test_a(): await asyncio.sleep(0)\nasync def test_b():\n    warnings.warn('old')\n    assert 0\n",
+            ),
+        ],
+        command: "python -m pytest -v -p no:randomly",
+        ..SUITE
+    },
+    State {
+        name: "django",
+        files: &[
+            ("pytest.ini", "[pytest]\nDJANGO_SETTINGS_MODULE = settings\n"),
+            (
+                "settings.py",
+                "SECRET_KEY = 'x'\nDATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}}\n\
+                 INSTALLED_APPS = ['django.contrib.contenttypes', 'django.contrib.auth']\n",
+            ),
+            (
+                "test_a.py",
+                "import pytest\n@pytest.mark.django_db\ndef test_a():\n    from django.contrib.auth.models import User\n    \
+                 User.objects.create_user('a')\n    assert User.objects.count() == 1\n",
+            ),
+        ],
+        command: "python -m pytest -v -p no:randomly",
+        ..SUITE
+    },
+    State {
+        name: "random order",
+        files: &[(
+            "test_a.py",
+            "import pytest, random\n@pytest.mark.parametrize('x', range(20))\ndef test_a(x):\n    print(random.random())\n    assert x != 13\n",
+        )],
+        command: "python -m pytest -v -p randomly --randomly-seed=4711",
+        ..SUITE
+    },
+    State {
+        name: "properties",
+        files: &[(
+            "test_a.py",
+            "from hypothesis import given, settings, strategies\n@settings(database=None, derandomize=True)\n@given(strategies.integers())\n\
+             def test_a(x): assert x < 100\n",
+        )],
+        command: "python -m pytest -v -p no:randomly",
+        ..SUITE
     },
 ];

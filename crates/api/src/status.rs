@@ -67,6 +67,9 @@ pub struct ProjectStatusV1 {
     /// What keeps the service from judging the project, such as a full disk. The key is absent if nothing does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<ServiceTrouble>,
+    /// The memory, in bytes, of the command that was started early for the next run and waits. The key is absent if none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_early: Option<u64>,
 }
 
 /// A task and the state of its verdict.
@@ -209,6 +212,7 @@ impl ProjectStatusV1 {
             tasks: standing.tasks.iter().map(TaskStatusV1::from).collect(),
             problems: standing.problems.clone(),
             health,
+            started_early: standing.started_early,
         }
     }
 

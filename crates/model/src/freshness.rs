@@ -240,6 +240,8 @@ pub struct ProjectStatus {
     pub tasks: Vec<VerdictStatus>,
     /// The errors in the configuration, and the changes to the task list that were reverted; one line each.
     pub problems: Vec<String>,
+    /// The memory, in bytes, of the command that was started early for the next run; `None` if none waits.
+    pub started_early: Option<u64>,
 }
 
 impl ProjectStatus {

@@ -462,7 +462,7 @@ fn judge_once(
         let violations = index.violations_since(project, 1)?;
         problems.extend(violations.iter().map(ViolationRecord::sentence));
     }
-    Ok(ProjectStatus { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems })
+    Ok(ProjectStatus { project: question.project.cloned(), root: question.root.to_owned(), tasks, problems, started_early: None })
 }
 
 /// Returns the task of the project's own checks: the task of their plan, or `default` if the question has no plan.

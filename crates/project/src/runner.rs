@@ -126,7 +126,11 @@ impl Runner {
 
     /// Returns whether the launcher is up and not lent.
     pub fn has_working_launcher(&self) -> bool {
-        self.launcher.as_ref().is_some_and(|launcher| !launcher.is_lost())
+        self.working_launcher().is_some()
+    }
+
+    pub(crate) fn working_launcher(&self) -> Option<&LauncherHandle> {
+        self.launcher.as_ref().filter(|launcher| !launcher.is_lost())
     }
 
     /// Takes back a launcher that an action no longer needs. If there is another working launcher, the

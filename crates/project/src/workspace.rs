@@ -108,6 +108,12 @@ impl Workspace {
         self.runner.preparation.let_start_early(is_allowed);
     }
 
+    /// Returns the memory, in bytes, of the command that was started for the next run; `None` if none was.
+    pub fn memory_started_early(&self) -> Option<u64> {
+        let bytes = || self.runner.working_launcher().map_or(0, LauncherHandle::memory_of_commands);
+        self.has_started_early().then(bytes).filter(|bytes| *bytes > 0)
+    }
+
     /// Returns whether the last run has left such a command.
     pub fn has_started_early(&self) -> bool {
         self.runner.preparation.has_started_early()

@@ -300,7 +300,9 @@ impl WorkerState {
             }
             Err(problems) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems, readable: None }),
         };
-        self.workspace.project_status(&self.scope, described, wanted, (hints, true))
+        let started_early = self.workspace.memory_started_early();
+        let status = self.workspace.project_status(&self.scope, described, wanted, (hints, true))?;
+        Ok(ProjectStatus { started_early, ..status })
     }
 
     /// Returns the verdict of a run that judged just the files as they are, where every check may take an earlier result (`reuse`) and

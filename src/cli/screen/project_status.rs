@@ -35,11 +35,15 @@ pub(crate) fn project_status(project: &ProjectStatusV1, now: Timestamp, style: S
     };
     let health = project.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)).map(Line::from);
     let watch = project.watched_by.map(watched_by).map(Line::from);
+    let early = project
+        .started_early
+        .map(|bytes| Line::from(format!("  a command was started early for the next run: {} MB", bytes / 1_000_000)));
     project
         .tasks
         .iter()
         .flat_map(of_task)
         .chain(watch)
+        .chain(early)
         .chain(health)
         .chain(project.problems.iter().flat_map(problem_lines))
         .collect()

@@ -248,7 +248,7 @@ fn the_task_that_was_asked_for_comes_first_and_the_others_keep_their_order() {
         not_known: Vec::new(),
     };
     let tasks = ["default", "T1", "T2", "T3"].map(task).to_vec();
-    let standing = ProjectStatus { project: None, root: PathBuf::from("/p"), tasks, problems: Vec::new() };
+    let standing = ProjectStatus { project: None, root: PathBuf::from("/p"), tasks, problems: Vec::new(), started_early: None };
     let names = |standing: ProjectStatus| standing.tasks.into_iter().map(|task| task.task.to_string()).collect::<Vec<_>>();
     assert_eq!(names(standing.clone().with_first(&name("T2"))), ["T2", "default", "T1", "T3"]);
     assert_eq!(names(standing.clone().with_first(&name("T9"))), ["default", "T1", "T2", "T3"]);

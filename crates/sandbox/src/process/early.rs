@@ -48,6 +48,9 @@ const READY: &[u8] = b"ready";
 const LIST: &[u8] = b"list ";
 /// How many processes are started at most until one waits.
 const MOST_STARTS: u32 = 6;
+/// What comes before the reason why it may be ready if it is started after `MUCH_LATER`.
+const YOUNG: &[u8] = b"later ";
+const MUCH_LATER: Duration = Duration::from_millis(2_500);
 /// How often the machine's memory is looked at while a command waits, and the part of it that must be available.
 const MEMORY_LOOK: Duration = Duration::from_secs(60);
 const PART_AVAILABLE: u64 = 10;
@@ -152,6 +155,11 @@ impl EarlyStart {
         };
         if said == READY {
             self.state = EarlyState::Ready(started, now.plus(LONGEST).unwrap_or(now));
+            return None;
+        }
+        if said.starts_with(YOUNG) && self.starts < MOST_STARTS {
+            self.drop_started(&started);
+            self.state = EarlyState::Due(now.plus(MUCH_LATER).unwrap_or(now));
             return None;
         }
         let Some(list) = said.strip_prefix(LIST).filter(|_| self.starts < MOST_STARTS) else {

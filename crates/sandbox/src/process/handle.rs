@@ -21,7 +21,7 @@ use crate::process::channel::{Channel, ChannelError, ReceiveStatus};
 use crate::process::clock;
 use crate::process::group::{ProcessGroup, kill_child};
 use crate::process::launcher::run_launcher;
-use crate::process::process_table::{LiveProcess, NAMED_CAP, read_live_processes, read_survivor};
+use crate::process::process_table::{LiveProcess, NAMED_CAP, memory_of_commands, read_live_processes, read_survivor};
 use crate::process::protocol::{
     ActionNumber, DescriptorRole, EarlyCommand, Isolation, LaunchedChild, LauncherEvent, LauncherRequest, StartAction,
 };
@@ -149,6 +149,11 @@ impl LauncherHandle {
     /// Returns the launcher's process id, which is also the session id of everything it starts.
     pub fn process_id(&self) -> Pid {
         self.process
+    }
+
+    /// Returns the memory, in bytes, of the commands that its parked keepers have started.
+    pub fn memory_of_commands(&self) -> u64 {
+        memory_of_commands(self.process)
     }
 
     /// Returns whether the launcher is gone or was asked to end, so that a new one must be started. A launcher's death

@@ -88,13 +88,33 @@ pub(super) fn has_children(spared: &[Pid]) -> bool {
 /// Returns whether processes hold more than `most` bytes of memory together. What several of them share counts once, but for each process
 /// whose `smaps_rollup` cannot be read.
 pub(super) fn hold_more_than(most: u64, processes: &[LiveProcess]) -> bool {
-    let read = |process: &LiveProcess, file: &str, key: &str| {
-        parse_kibibytes(&fs::read_to_string(format!("/proc/{}/{file}", process.pid)).ok()?, key)
-    };
-    let resident = |process| read(process, "status", "VmRSS:");
-    // The kernel walks all pages for this one.
-    let shared_out = |process| read(process, "smaps_rollup", "Pss:").or_else(|| resident(process));
-    processes.iter().filter_map(resident).sum::<u64>() > most && processes.iter().filter_map(shared_out).sum::<u64>() > most
+    let all = || processes.iter().map(|process| process.pid);
+    all().filter_map(resident).sum::<u64>() > most && all().filter_map(shared_out).sum::<u64>() > most
+}
+
+fn resident(process: Pid) -> Option<u64> {
+    read_memory(process, "status", "VmRSS:")
+}
+
+/// Returns the memory of a process, in bytes; what several processes share is shared out among them. The kernel walks all pages for it.
+fn shared_out(process: Pid) -> Option<u64> {
+    read_memory(process, "smaps_rollup", "Pss:").or_else(|| resident(process))
+}
+
+fn read_memory(process: Pid, file: &str, key: &str) -> Option<u64> {
+    parse_kibibytes(&fs::read_to_string(format!("/proc/{process}/{file}")).ok()?, key)
+}
+
+/// Returns the memory, in bytes, of the processes below the children of a process that have no children themselves.
+pub(super) fn memory_of_commands(launcher: Pid) -> u64 {
+    let mut commands: Vec<Pid> = read_children_of(launcher).into_iter().flat_map(read_children_of).collect();
+    let mut bytes = 0;
+    while let Some(command) = commands.pop() {
+        let children = read_children_of(command);
+        bytes += if children.is_empty() { shared_out(command).unwrap_or(0) } else { 0 };
+        commands.extend(children);
+    }
+    bytes
 }
 
 /// Returns the value, in bytes, of the line that begins with `key`.

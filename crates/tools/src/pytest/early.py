@@ -116,20 +116,6 @@ def _start():
         """A file that was changed so late that a further change might not be seen by its times."""
         return next((path for path, seen in stamps.items() if seen and seen[4] > begun - 2 * 10**9), None)
 
-    def state():
-        """What an interpreter is like, beside its modules. `_locale` and `_warnings` are built in, so nothing is loaded for it."""
-        is_loaded = "_locale" in sys.modules
-        import _locale
-
-        if not is_loaded:
-            del sys.modules["_locale"]
-        finders = [finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path]
-        finders = [finder.__name__ for finder in finders if finder.__name__ != "AssertionRewritingHook"]
-        streams = [(stream.encoding, stream.errors, stream.line_buffering) for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__) if stream]
-        return repr((sys.flags, sys._xoptions, sys.warnoptions, finders, len(sys.path_hooks), _locale.setlocale(_locale.LC_ALL),
-                     sys.getfilesystemencoding(), sys.getdefaultencoding(), streams, sys.dont_write_bytecode, sys.executable, sys.prefix,
-                     sys.base_prefix, sys.pycache_prefix, sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()))
-
     def site_directories():
         site = sys.modules.get("site")
         found = [entry for entry in path_at_start if os.path.isdir(entry) and os.path.basename(entry) in ("site-packages", "dist-packages")]
@@ -189,7 +175,7 @@ def _start():
         return why, [[line for line in one.split("\n") if line] for one in lists]
 
     def rehearse(watch, site):
-        patched = []
+        patched, before_path = [], []
 
         def end(why=None):
             watch.end()
@@ -202,18 +188,28 @@ def _start():
             listed = [(name, sys.modules[name]) for name in watch.ended or sys.modules if name in sys.modules]
             names = [name + "\t" + ("1" if type(getattr(module, "__loader__", None)).__name__ == rewriter else "0") for name, module in listed]
             opened.extend(getattr(module, "__file__", None) for module in list(sys.modules.values()))
+            with open("/proc/self/maps", "rb") as file:
+                # Libraries that another one has loaded.
+                opened.extend(os.fsdecode(line.split(None, 5)[5][:-1]) for line in file if b" /" in line)
             files = sorted(set(os.path.abspath(path) for path in opened if isinstance(path, str)))
             looked = sorted(set(looked) - set(files))
             further = [path for path in sys.path if is_in_project(path)]
+            of_project = [name for name, module in listed if is_in_project(getattr(module, "__file__", None) or "")]
+            if of_project:
+                end("`%s` is loaded from the project" % of_project[0])
             fill_stamps(files, looked)
             if newest() is not None:
-                end("`%s` is new" % newest())
+                os.write(channel, b"later `%s` is new" % os.fsencode(newest()))
+                os._exit(0)
             version = os.environ.get("PYTEST_VERSION", "")
-            parts = [basis(), version, "\n".join(further), state(), "\n".join(names), "\n".join(files), "\n".join(looked), "\n".join(sorted(set(missing)))]
+            begins = "\n".join([sys.argv[0], *before_path])
+            parts = [basis(), begins, version, "\n".join(further), watching["state"](), "\n".join(names), "\n".join(files), "\n".join(looked), "\n".join(sorted(set(missing)))]
             os.write(channel, b"list " + separator.join(parts).encode("utf-8", "surrogateescape"))
             os._exit(0)
 
         def patch(event, arguments):
+            if event == "import" and arguments[0] == "pytest":
+                before_path[:] = sys.path[: len(sys.path) - len(path_at_start)]
             configuration = sys.modules.get("_pytest.config")
             manager = getattr(configuration, "PytestPluginManager", None)
             if patched or event != "import" or manager is None or not hasattr(configuration, "Config"):
@@ -278,7 +274,7 @@ def _start():
                 warnings._showwarnmsg = warned.append
             if warned:
                 shorter = names[: [one for one, _ in names].index(name)]
-                parts[4] = "\n".join(one + "\t" + str(int(is_rewritten)) for one, is_rewritten in shorter)
+                parts[5] = "\n".join(one + "\t" + str(int(is_rewritten)) for one, is_rewritten in shorter)
                 socket.send(b"list " + separator.join(parts).encode("utf-8", "surrogateescape"))
                 os._exit(0)
         if version:
@@ -317,7 +313,7 @@ def _start():
                     return os.path.join(directory, entry)
                 if entry.endswith((".egg-info", ".dist-info")):
                     try:
-                        with open(os.path.join(directory, entry, "entry_points.txt")) as file:
+                        with open(os.path.join(directory, entry, "entry_points.txt"), encoding="utf-8") as file:
                             groups = [line.strip() for line in file if line.strip().startswith("[")]
                         if set(groups) - {"[console_scripts]", "[gui_scripts]"}:
                             return os.path.join(directory, entry)
@@ -365,7 +361,7 @@ def _start():
     socket = _socket.socket(fileno=channel)
     with open(os.path.join(here, "list"), encoding="utf-8", errors="surrogateescape") as file:
         parts = file.read().split(separator)
-    before_basis, version, further, expected, names, files, looked_at, missing = parts
+    before_basis, begins, version, further, expected, names, files, looked_at, missing = parts
     names = [(line.split("\t")[0], line.endswith("1")) for line in names.split("\n")]
     if sys.gettrace() or sys.getprofile() or "coverage" in at_start:
         refuse("the interpreter is traced from its start")
@@ -373,13 +369,24 @@ def _start():
         refuse("the interpreter is in its development mode")
     fill_stamps(files.split("\n"), looked_at.split("\n"))
     if newest() is not None:
-        refuse("`%s` is new" % newest())
+        socket.send(b"later `%s` is new" % os.fsencode(newest()))
+        os._exit(0)
     if basis() != before_basis:
         socket.send(b"list ")
         os._exit(0)
     settings_before = looked()
     outside = os.getcwd(), sys.argv[:], dict(os.environ)
+    # As the interpreter has them when it executes its command.
+    first_word, *before_path = begins.split("\n")
+    finders, argument, sys.argv[0] = sys.meta_path[:1], sys.argv[0], first_word
+    sys.path[:0] = before_path
     load(names)
+    if sys.path[: len(before_path)] != before_path or sys.meta_path[:1] != finders:
+        refuse("a module changes where others are searched first when it is loaded")
+    del sys.path[: len(before_path)]
+    sys.argv[0] = argument
+    if watching["has_timer"]():
+        refuse("a module sets a timer when it is loaded")
     if outside != (os.getcwd(), sys.argv, dict(os.environ)):
         refuse("a module changes the directory, the arguments or the variables when it is loaded")
     kept = "time" in sys.modules and watching["find_kept"](list(sys.modules.items()), begun / 10**9, "/proctor-output")
@@ -399,7 +406,7 @@ def _start():
     os.chdir(directory)
     if len(os.listdir("/proc/self/task")) != 1:
         refuse("a module starts a thread when it is loaded")
-    with open("/proc/self/task/%d/children" % os.getpid()) as file:
+    with open("/proc/self/task/%d/children" % os.getpid(), "rb") as file:
         if file.read().strip():
             refuse("a module starts a process when it is loaded")
     if len(open_before) != 5 + len(held):
@@ -424,8 +431,8 @@ def _start():
     hides = hidden_names([name for name, _ in names] + ["sitecustomize"] + [name for name in missing.split("\n") if name])
     if hides is not None:
         refuse("`%s` has the name of a module that is loaded before" % hides)
-    if state() != expected:
-        refuse("the interpreter is not as it was: %s, not %s" % (state(), expected))
+    if watching["state"]() != expected:
+        refuse("the interpreter is not as it was: %s, not %s" % (watching["state"](), expected))
     # The working directory was another one when these were looked at.
     for entry, finder in list(sys.path_importer_cache.items()):
         if is_in_project(entry):
@@ -444,6 +451,9 @@ def _start():
     for pair in environment.split("\0"):
         name, _, value = pair.partition("=")
         os.environ[name] = value
+    # The variables of before have to be gone: children would get what stands in their place.
+    if not watching["remember"](argv, environment):
+        refuse("the words of the command have other lengths")
     # The interpreter sets it itself in the locale `C`.
     if coerced is not None:
         os.environ.setdefault("LC_CTYPE", coerced)

@@ -14,7 +14,7 @@ use proctor_model::split_words;
 const PLACE: &str = ".proctor-started";
 const STARTER: &str = include_str!("early.py");
 const WATCH: &str = include_str!("early_watch.py");
-/// The path that stands for the output directory of a check that is not known yet.
+/// What the path begins with that stands for the output directory of a check that is not known yet.
 const NO_OUTPUT: &str = "/proctor-output";
 const SEARCHED: &str = "PYTHONPATH";
 /// The character between two directories of `PYTHONPATH`.
@@ -82,6 +82,7 @@ pub fn paths_named_early(argv: &[String], variables: &BTreeMap<OsString, OsStrin
 /// Returns how the command of a check is started early; `None` if it cannot be.
 pub fn plan_early_start(request: &EarlyStartRequest<'_>) -> Option<EarlyStartPlan> {
     let output = request.output.to_str()?;
+    let no_output = path_as_long_as(output);
     // A directory of modules cannot be named if its path has the sign that separates them.
     if request.root.to_str()?.contains([SEPARATOR, '\n']) {
         return None;
@@ -89,7 +90,7 @@ pub fn plan_early_start(request: &EarlyStartRequest<'_>) -> Option<EarlyStartPla
     let place = request.root.join(PLACE).into_os_string();
     let mut environment = BTreeMap::new();
     for (name, value) in request.variables {
-        environment.insert(name.clone(), OsString::from(value.to_str()?.replace(output, NO_OUTPUT)));
+        environment.insert(name.clone(), OsString::from(value.to_str()?.replace(output, &no_output)));
     }
     let searched = environment.remove(OsStr::new(SEARCHED));
     let mut first = place.clone();
@@ -101,9 +102,9 @@ pub fn plan_early_start(request: &EarlyStartRequest<'_>) -> Option<EarlyStartPla
     environment.insert(SEARCHED.into(), first);
     environment.insert("PROCTOR_STARTED_ROOT".into(), request.root.as_os_str().to_owned());
     let environments = request.environments.iter().map(|path| path.to_str()).collect::<Option<Vec<_>>>()?;
-    let named: Vec<String> = request.named.iter().map(|word| word.replace(output, NO_OUTPUT)).collect();
+    let named: Vec<String> = request.named.iter().map(|word| word.replace(output, &no_output)).collect();
     Some(EarlyStartPlan {
-        argv: request.argv.iter().map(|word| word.replace(output, NO_OUTPUT)).collect(),
+        argv: request.argv.iter().map(|word| word.replace(output, &no_output)).collect(),
         environment: environment.into_iter().collect(),
         files: vec![
             (format!("{PLACE}/sitecustomize.py"), STARTER.to_owned()),
@@ -114,6 +115,11 @@ pub fn plan_early_start(request: &EarlyStartRequest<'_>) -> Option<EarlyStartPla
         channel: "PROCTOR_STARTED",
         list: format!("{PLACE}/list"),
     })
+}
+
+/// Returns a path that stands for this one. Its length is the same: the command line that the kernel shows is overwritten in its place.
+fn path_as_long_as(output: &str) -> String {
+    format!("{NO_OUTPUT:-<0$}", output.len())
 }
 
 fn is_run_by_interpreter(argv: &[String]) -> bool {
@@ -201,6 +207,7 @@ mod tests {
             })
         };
         assert_eq!(plan("/a:b"), None);
+        assert_eq!(path_as_long_as("/a/path/of/20/bytes."), "/proctor-output-----");
         let plan = plan("/a b").expect("it is started early");
         assert!(plan.environment.contains(&("PYTHONPATH".into(), "/a b/.proctor-started:src".into())));
     }

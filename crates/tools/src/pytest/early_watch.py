@@ -1,4 +1,4 @@
-"""Watches what code does while it is loaded, and finds what it keeps.
+"""Watches what code does while it is loaded, and finds what it keeps and what a process is like.
 
 An interpreter that is started early may only have loaded what is the same in the check's own start. So a rehearsal watches the code that
 is executed when a module is loaded: it may not look at the project, write, start a program or use the network. As a script
@@ -39,6 +39,14 @@ class Watch:
             setattr(posix, name, wrapped)
         sys.meta_path.append(self)
         sys.addaudithook(self.audit)
+        watch = self
+
+        class Main(type(sys)):
+            def __getattribute__(self, name):
+                watch.blame("looks at `__main__`")
+                return super().__getattribute__(name)
+
+        sys.modules["__main__"].__class__ = Main
 
     def end(self):
         if self in sys.meta_path:
@@ -85,6 +93,8 @@ class Watch:
             return
         if path.startswith(tuple(os.path.dirname(one) + "/" for one in self.others)):
             return
+        if path.startswith(("/proc/", "/sys/")):
+            self.blame("looks at `%s`" % path)
         in_environment = any(path == one or path.startswith(one + "/") for one in self.environments)
         if (path == self.root or path.startswith(self.root + "/")) and not in_environment:
             if is_read or path not in self.around:
@@ -125,6 +135,49 @@ class Watch:
         return False
 
 
+def state():
+    """What an interpreter is like, beside its modules. `_locale` and `_warnings` are built in, so nothing is loaded for it."""
+    is_loaded = "_locale" in sys.modules
+    import _locale
+
+    if not is_loaded:
+        del sys.modules["_locale"]
+    finders = [finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path]
+    finders = [finder.__name__ for finder in finders if finder.__name__ != "AssertionRewritingHook"]
+    streams = [(stream.encoding, stream.errors, stream.line_buffering) for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__) if stream]
+    return repr((sys.flags, sys._xoptions, sys.warnoptions, finders, len(sys.path_hooks), _locale.setlocale(_locale.LC_ALL),
+                 sys.getfilesystemencoding(), sys.getdefaultencoding(), streams, sys.dont_write_bytecode, sys.executable, sys.prefix,
+                 sys.base_prefix, sys.pycache_prefix, sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()))
+
+
+def has_timer():
+    """Whether a signal will come. `_signal` is built in."""
+    is_loaded = "_signal" in sys.modules
+    import _signal
+
+    if not is_loaded:
+        del sys.modules["_signal"]
+    return any(_signal.getitimer(which) != (0.0, 0.0) for which in (0, 1, 2))
+
+
+def remember(argv, environment):
+    """Writes the arguments and variables where the kernel shows them as those of the process. The variables of before are longer."""
+    with open("/proc/self/stat", "rb") as file:
+        first, end, variables, variables_end = (int(word) for word in file.read().rpartition(b")")[2].split()[45:49])
+    memory = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
+    old = os.pread(memory, end - first, first).split(b"\0")
+    new = [os.fsencode(word) for word in argv.split("\0")]
+    count = min(len(old) - 1, len(new)) - 1
+    words = b"\0".join(old[: len(old) - 1 - count] + new[len(new) - count:]) + b"\0"
+    block = os.fsencode(environment) + b"\0"
+    fits = len(words) == end - first and len(block) <= variables_end - variables
+    if fits:
+        os.pwrite(memory, words, first)
+        os.pwrite(memory, block.ljust(variables_end - variables, b"\0"), variables)
+    os.close(memory)
+    return fits
+
+
 def find_kept(modules, begun, output):
     """Says which value of a module was made of the time since `begun` (in seconds), or of the output directory that is not known yet."""
     import time
@@ -133,6 +186,10 @@ def find_kept(modules, begun, output):
     span = now - begun
     clocks = [(begun, now)] + [(clock() - span, clock()) for clock in (time.monotonic, time.perf_counter)]
     days = (int(begun // 86400) + 719162, int(now // 86400) + 719164)
+    texts = [str(int(now))[:7], str(int(begun))[:7]]
+    for clock in (time.localtime, time.gmtime):
+        for at in (begun, (begun + now) / 2, now):
+            texts += [time.strftime(form, clock(at)) for form in ("%Y-%m-%d", "%Y%m%d", "%Y/%m/%d", "%d/%m/%Y", "%b %d", "%b %e", "%H:%M", "%I:%M")]
     environment, seen = os.environ, set()
 
     def is_kept(value, depth):
@@ -144,7 +201,7 @@ def find_kept(modules, begun, output):
                 int(first * factor) <= value <= last * factor for factor in (1, 10**3, 10**6, 10**9) for first, last in clocks
             )
         if kind is str:
-            return output in value
+            return output in value or (len(value) < 100 and any(text in value for text in texts))
         if kind is bytes:
             return output.encode() in value
         if kind.__module__ == "datetime":

@@ -252,7 +252,13 @@ impl ProjectSession {
             }
             Err(error) => {
                 let problems = vec![chain(&error)];
-                ProjectStatus { project: self.id.clone(), root: self.root.clone(), tasks: Vec::new(), problems }
+                ProjectStatus {
+                    project: self.id.clone(),
+                    root: self.root.clone(),
+                    tasks: Vec::new(),
+                    problems,
+                    started_early: None,
+                }
             }
         }
     }

@@ -87,7 +87,13 @@ impl StoreInMemory {
             }
         }
         let tasks = tasks.into_iter().map(|task| self.status_of(task, tree, checks)).collect();
-        ProjectStatus { project: Some(self.project.clone()), root: self.root.clone(), tasks, problems: Vec::new() }
+        ProjectStatus {
+            project: Some(self.project.clone()),
+            root: self.root.clone(),
+            tasks,
+            problems: Vec::new(),
+            started_early: None,
+        }
     }
 
     fn status_of(&self, task: TaskId, tree: Option<&Tree>, checks: &[Action]) -> VerdictStatus {
