@@ -17,9 +17,7 @@ import sys
 # table of arguments, and clap_mangen with roff a manual page for every command: they replace three scripts and some eighty pages of our own that
 # nothing would keep true. They bring nothing else, for they are clap's own and use what is there. jsonc-parser says where each part of a JSON text
 # with comments stands, so that hooks go into the settings of agents: it replaces a reader of our own that knew no comments.
-# rustix with linux-raw-sys renames without replacing (renameat2) with every C library, so that a static program has musl in it; nix has that
-# call for the library of GNU alone. They replace unsafe code, and were in the lock file for the tests.
-MOST_CRATES = 205
+MOST_CRATES = 203
 # Names that may be there in several versions, and why.
 TWICE = {
     "base64": "tonic, which only the feature `remote` brings in, has the generation before ours",

@@ -17,7 +17,6 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
 use nix::libc;
 use nix::sys::resource::{Resource, getrlimit};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::error::failed;
 use crate::failure_injection::{fail_if_planned, write_unless_planned_to_fail};
@@ -253,7 +252,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<(), EvidenceError> {
 
 /// Renames a file unless the new name is taken; returns whether it was renamed.
 pub(super) fn rename_if_free(from: &Path, to: &Path) -> Result<bool, EvidenceError> {
-    let outcome = change(FileOperation::Rename, to, || Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?));
+    let outcome = change(FileOperation::Rename, to, || Ok(rename_with(from, to, Taken::Refused)?));
     match outcome {
         Ok(()) => Ok(true),
         Err(EvidenceError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -265,7 +264,35 @@ pub(super) fn rename_if_free(from: &Path, to: &Path) -> Result<bool, EvidenceErr
 pub(super) fn exchange(one: &Path, other: &Path) -> Result<(), Errno> {
     let to_errno = |error: io::Error| Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO));
     fail_if_planned(FileOperation::Rename, other).map_err(to_errno)?;
-    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
+    rename_with(one, other, Taken::Exchanged)
+}
+
+/// What happens to a file that has the new name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Refused,
+    Exchanged,
+}
+
+/// Renames by renameat2(2), which nix has for the C library of GNU alone.
+#[cfg(target_env = "gnu")]
+fn rename_with(from: &Path, to: &Path, taken: Taken) -> Result<(), Errno> {
+    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+    let flags = match taken {
+        Taken::Refused => RenameFlags::RENAME_NOREPLACE,
+        Taken::Exchanged => RenameFlags::RENAME_EXCHANGE,
+    };
+    renameat2(AT_FDCWD, from, AT_FDCWD, to, flags)
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn rename_with(from: &Path, to: &Path, taken: Taken) -> Result<(), Errno> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let flags = match taken {
+        Taken::Refused => RenameFlags::NOREPLACE,
+        Taken::Exchanged => RenameFlags::EXCHANGE,
+    };
+    renameat_with(CWD, from, CWD, to, flags).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
 }
 
 /// Removes a file or link. A missing file is not an error.

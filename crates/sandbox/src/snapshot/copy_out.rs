@@ -18,11 +18,10 @@ use nix::libc;
 use nix::sys::stat::{FileStat, Mode, fchmod, fstat, fstatat, mkdirat};
 use nix::sys::time::{TimeSpec, TimeValLike as _};
 use nix::unistd::{UnlinkatFlags, linkat, unlinkat};
-use rustix::fs::RenameFlags;
 use sha2::{Digest as _, Sha256};
 
 use crate::snapshot::copy_out_record::{CopyOutRecord, keep_saved};
-use crate::snapshot::entries::{BUFFER_BYTES, copy_and_digest, format, mode_of, rename_with, stat_of};
+use crate::snapshot::entries::{BUFFER_BYTES, NameTaken, copy_and_digest, format, mode_of, rename_with, stat_of};
 use crate::snapshot::error::with_hint;
 use proctor_model::{Digest, Timestamp, TreePath};
 use proctor_tree::{open_below, open_root};
@@ -168,7 +167,7 @@ impl ProjectWriter {
         live: &LiveFile,
         written: &Stamp,
     ) -> Result<(), NotCopiedOut> {
-        let swap = || rename_with(parent, new, name, RenameFlags::EXCHANGE);
+        let swap = || rename_with(parent, new, name, NameTaken::Exchanged);
         let is_same = |at: &CString| {
             self.look(parent, at).is_ok_and(|now| now.is_some_and(|now| now.stamp == live.stamp && now.state == live.state))
         };
@@ -282,7 +281,7 @@ fn write_new(file: &mut File, expected: Digest, parent: &OwnedFd, new: &CString)
 
 /// Gives the new file the name of the project's file, unless another program took that name meanwhile.
 fn link_if_free(parent: &OwnedFd, new: &CString, name: &CString) -> Result<(), NotCopiedOut> {
-    let put = match rename_with(parent, new, name, RenameFlags::NOREPLACE) {
+    let put = match rename_with(parent, new, name, NameTaken::Refused) {
         // This file system cannot refuse to replace a file in a rename. Making a hard link never replaces a file
         // either.
         Err(Errno::EINVAL | Errno::ENOSYS) => linkat(parent, new.as_c_str(), parent, name.as_c_str(), AtFlags::empty()),

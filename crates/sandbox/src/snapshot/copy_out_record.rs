@@ -19,10 +19,9 @@ use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{FileStat, Mode};
 use nix::unistd::{UnlinkatFlags, unlinkat};
-use rustix::fs::RenameFlags;
 
 use crate::snapshot::copy_out::{READ, digest_of};
-use crate::snapshot::entries::{rename_with, stat_of, there};
+use crate::snapshot::entries::{NameTaken, rename_with, stat_of, there};
 use proctor_model::{Digest, TreePath};
 use proctor_tree::{open_below, open_root};
 
@@ -159,7 +158,7 @@ impl BegunCopy {
             if !is_untouched {
                 return keep_saved(parent, &self.temporary, &name);
             }
-            rename_with(parent, &self.temporary, &name, RenameFlags::EXCHANGE)?;
+            rename_with(parent, &self.temporary, &name, NameTaken::Exchanged)?;
         }
         Ok(unlinkat(parent, self.temporary.as_c_str(), UnlinkatFlags::NoRemoveDir)?)
     }
@@ -176,7 +175,7 @@ pub(super) fn keep_saved(parent: &OwnedFd, temporary: &CString, name: &CString) 
     for number in 1..=MOST_SAVED {
         let end = if number == 1 { String::new() } else { format!(".{number}") };
         let saved = CString::new([name.to_bytes(), b".saved", end.as_bytes()].concat())?;
-        match rename_with(parent, temporary, &saved, RenameFlags::NOREPLACE) {
+        match rename_with(parent, temporary, &saved, NameTaken::Refused) {
             Err(Errno::EEXIST) => {}
             renamed => return Ok(renamed?),
         }

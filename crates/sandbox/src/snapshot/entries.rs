@@ -19,7 +19,6 @@ use nix::sys::stat::{
 };
 use nix::sys::time::{TimeSpec, TimeValLike as _};
 use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, geteuid, symlinkat, unlinkat};
-use rustix::fs::{RenameFlags, renameat_with};
 use sha2::{Digest as _, Sha256};
 
 use crate::snapshot::SnapshotError;
@@ -355,8 +354,31 @@ fn is_directory(directory: &OwnedFd, name: &CString) -> bool {
     stat_of(directory, name).is_ok_and(|stat| format(&stat) == libc::S_IFDIR)
 }
 
-/// Renames a file within a directory (renameat2(2), which nix has for one C library alone).
-pub(super) fn rename_with(directory: &OwnedFd, from: &CString, to: &CString, flags: RenameFlags) -> Result<(), Errno> {
+/// What happens in a rename to a file that has the new name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NameTaken {
+    Refused,
+    Exchanged,
+}
+
+/// Renames a file within a directory by renameat2(2), which nix has for the C library of GNU alone.
+#[cfg(target_env = "gnu")]
+pub(super) fn rename_with(directory: &OwnedFd, from: &CString, to: &CString, taken: NameTaken) -> Result<(), Errno> {
+    use nix::fcntl::{RenameFlags, renameat2};
+    let flags = match taken {
+        NameTaken::Refused => RenameFlags::RENAME_NOREPLACE,
+        NameTaken::Exchanged => RenameFlags::RENAME_EXCHANGE,
+    };
+    renameat2(directory, from.as_c_str(), directory, to.as_c_str(), flags)
+}
+
+#[cfg(not(target_env = "gnu"))]
+pub(super) fn rename_with(directory: &OwnedFd, from: &CString, to: &CString, taken: NameTaken) -> Result<(), Errno> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    let flags = match taken {
+        NameTaken::Refused => RenameFlags::NOREPLACE,
+        NameTaken::Exchanged => RenameFlags::EXCHANGE,
+    };
     renameat_with(directory, from, directory, to, flags).map_err(|errno| Errno::from_raw(errno.raw_os_error()))
 }
 
