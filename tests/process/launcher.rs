@@ -6,7 +6,7 @@ use std::thread;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use proctor_model::ActionEnd;
+use proctor_model::{Access, ActionEnd, Place, Sandbox};
 use proctor_sandbox::process::SuperviseError;
 
 use super::{Bench, FAKE_TOOL, alive_with, read_pid, until};
@@ -51,6 +51,16 @@ fn when_the_supervisor_is_killed_its_commands_die() {
     supervisor.wait().expect("reaped");
     until("the death of the leader", || alive_with(&leader_file).is_empty());
     until("the death of the grandchild", || alive_with(&grandchild_file).is_empty());
+}
+
+#[test]
+fn a_directory_that_was_replaced_before_the_start_is_a_lost_action_and_no_failure() {
+    let mut bench = Bench::new();
+    let replaced = Place { path: bench.root.path().to_owned(), access: Access::Writable, identity: (0, 0) };
+    bench.sandbox = Some(Sandbox { places: vec![replaced], ..Sandbox::default() });
+    let ended = bench.run(&["--exit", "0"]);
+    let ActionEnd::Lost { why } = &ended.end else { panic!("{ended:?}") };
+    assert!(why.contains("a directory was replaced"), "{why}");
 }
 
 #[test]

@@ -231,8 +231,10 @@ impl Launcher {
                 }
                 Err(obstacle) => obstacle,
             };
-            if let Obstacle::Keeper(why) = obstacle {
-                return Ok(self.channel.send(&LauncherEvent::Vanished { number, why, group: None }, &[])?);
+            // Neither says anything about the tree or the machine: the same run may be carried out again.
+            if matches!(obstacle, Obstacle::Keeper(_) | Obstacle::Stale) {
+                let vanished = LauncherEvent::Vanished { number, why: obstacle.to_string(), group: None };
+                return Ok(self.channel.send(&vanished, &[])?);
             }
             if let Obstacle::Level(why) = &obstacle
                 && level != IsolationLevel::ProcessGroup
