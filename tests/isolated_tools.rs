@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{Extent, Output, Project, User, node_modules, proctor, python_parallel, repository, vitest_modules};
+use crate::common::{
+    Extent, Output, Project, User, copy_program, node_modules, proctor, python_parallel, repository, vitest_modules,
+};
 
 /// The time limit of a run that fetches packages.
 const FETCHING_BOUND: Duration = Duration::from_secs(300);
@@ -119,7 +121,7 @@ fn run_as(user: User, level: &str, project: &Project, arguments: &[&str]) -> Out
             // The program is copied, since the other user may have no access to the build directory.
             let copy = project.root().join("proctor");
             if !copy.exists() {
-                fs::copy(proctor(), &copy).expect("a copy of the program");
+                copy_program(proctor(), &copy);
             }
             let number = user.number().to_string();
             let words = ["--reuid", &number, "--regid", &number, "--clear-groups", "--", copy.to_str().expect("UTF-8"), "run"];

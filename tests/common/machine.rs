@@ -18,7 +18,7 @@ use nix::unistd::geteuid;
 use proctor_model::IsolationLevel;
 use tempfile::TempDir;
 
-use crate::common::{fake_tool, proctor, repository};
+use crate::common::{copy_program, fake_tool, proctor, repository};
 
 /// The variable with the names of the isolation levels that a test inside the machine is run for, separated by commas.
 const INSIDE: &str = "PROCTOR_TEST_INSIDE";
@@ -60,7 +60,7 @@ impl Machine {
         let tools = tempfile::Builder::new().prefix("proctor-test-").tempdir_in("/var/tmp").expect("a directory");
         fs::set_permissions(tools.path(), Permissions::from_mode(0o755)).expect("it is ours");
         for program in [proctor(), fake_tool()] {
-            fs::copy(program, tools.path().join(program.file_name().expect("a program has a name"))).expect("a copy");
+            copy_program(program, &tools.path().join(program.file_name().expect("a program has a name")));
         }
         Some(Self { program, tools })
     }
@@ -86,7 +86,7 @@ impl Machine {
     #[track_caller]
     pub(crate) fn repeat(&self, owner: Owner, name: &str, count: usize, levels: &[IsolationLevel], more: &[(&str, &str)]) {
         let tests = self.tools().join(TESTS);
-        fs::copy(env::current_exe().expect("a test is a program"), &tests).expect("a copy");
+        copy_program(&env::current_exe().expect("a test is a program"), &tests);
         let levels: Vec<String> = levels.iter().map(|level| name_of(*level)).collect();
         let tools = self.tools().to_str().expect("a temporary path is text");
         let levels = levels.join(",");

@@ -34,8 +34,8 @@ pub(crate) use output::Output;
 pub(crate) use poll::poll;
 pub(crate) use ports::free_port;
 pub(crate) use project::{
-    IN_PLACE, Project, SHARED_AND_IN_PLACE, USER_CONFIGURATION, WRITES_TO_SHARED, directory_outside_of_temporary_ones, fake_tool,
-    proctor,
+    IN_PLACE, Project, SHARED_AND_IN_PLACE, USER_CONFIGURATION, WRITES_TO_SHARED, copy_program,
+    directory_outside_of_temporary_ones, fake_tool, proctor,
 };
 pub(crate) use redact::{Redactions, redact};
 pub(crate) use sources::{SourceFile, is_for_tests, production_code, production_lines, program_files, repository, source_files};

@@ -53,6 +53,13 @@ pub(crate) fn proctor() -> &'static Path {
     &PROGRAM
 }
 
+/// Copies a program by a process of its own. A descriptor by which this process writes would be inherited by what other tests fork meanwhile,
+/// and a program that is open for writing cannot be started (`ETXTBSY`).
+pub(crate) fn copy_program(program: &Path, to: &Path) {
+    let ended = std::process::Command::new("cp").arg(program).arg(to).status().expect("cp starts");
+    assert!(ended.success(), "{} was not copied to {}", program.display(), to.display());
+}
+
 /// Returns the tool that tests run as a check. Its arguments say how it behaves (house style T4).
 ///
 /// It lies in a directory of its own: a check sees the directory of its program, and proctor hashes it. The build's directory has gigabytes.

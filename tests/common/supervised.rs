@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{delegating, fake_tool, inside, poll};
+use crate::common::{copy_program, delegating, fake_tool, inside, poll};
 
 /// The number of the user and group as which root repeats a test. No account has this number.
 const UNPRIVILEGED: u32 = 4711;
@@ -159,7 +159,7 @@ impl Supervised {
         let root = tempfile::Builder::new().prefix("proctor-").tempdir_in("/var/tmp").expect("`/var/tmp` is for everybody");
         let tool = root.path().join("fake-tool");
         // The tool is copied, since the other user may have no access to the build directory.
-        fs::copy(fake_tool(), &tool).expect("a copy of the tool");
+        copy_program(fake_tool(), &tool);
         user.own(root.path());
         Self { user, root, tool, jobs: AtomicU32::new(0) }
     }
@@ -185,7 +185,7 @@ impl Supervised {
             return None;
         }
         let path = self.path("fake-tool-of-root");
-        fs::copy(&self.tool, &path).expect("a copy of the tool");
+        copy_program(&self.tool, &path);
         chown(&path, Some(0), Some(0)).expect("root may give files away");
         fs::set_permissions(&path, Permissions::from_mode(0o4755)).expect("root's own file");
         Some(path)

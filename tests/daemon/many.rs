@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{LATE, ask, project, start_serving};
-use crate::common::{Project, Watch, children_of, poll, proctor, status_number};
+use crate::common::{Project, Watch, children_of, copy_program, poll, proctor, status_number};
 
 /// The number of projects, many more than stay ready for their next save.
 const PROJECTS: usize = 24;
@@ -79,7 +79,7 @@ fn a_service_whose_program_was_replaced_lets_the_run_end_and_starts_the_new_prog
         Project::new().toml(&(crate::common::WRITES_TO_SHARED.to_owned() + &super::settings(gate))).file("a.txt", "one\n");
     let program = project.root().join("bin/proctor");
     fs::create_dir_all(project.root().join("bin")).expect("the directory is ours");
-    fs::copy(proctor(), &program).expect("a copy");
+    copy_program(proctor(), &program);
     let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
@@ -118,7 +118,7 @@ fn a_file_that_cannot_run_does_not_take_the_place_of_the_service() {
     let project = super::project("grep -q one a.txt");
     let program = project.root().join("bin/proctor");
     fs::create_dir_all(project.root().join("bin")).expect("the directory is ours");
-    fs::copy(proctor(), &program).expect("a copy");
+    copy_program(proctor(), &program);
     let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();

@@ -5,13 +5,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use super::LATE;
-use crate::common::{Project, WRITES_TO_SHARED, poll, proctor};
+use crate::common::{Project, WRITES_TO_SHARED, copy_program, poll, proctor};
 
 #[test]
 fn a_save_is_judged_while_a_new_program_that_hangs_is_tried_and_nothing_is_left_of_it() {
     let project = super::project("grep -q one a.txt || test ! -e ../shared/ended");
     let program = project.root().join("program");
-    fs::copy(proctor(), &program).expect("the root is ours");
+    copy_program(proctor(), &program);
     let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();
@@ -44,7 +44,7 @@ fn the_program_that_was_tried_is_started_whatever_has_its_name_then() {
     let gate = "until test -e ../shared/gate; do sleep 0.05; done";
     let project = Project::new().toml(&(WRITES_TO_SHARED.to_owned() + &super::settings(gate))).file("a.txt", "one\n");
     let program = project.root().join("program");
-    fs::copy(proctor(), &program).expect("the root is ours");
+    copy_program(proctor(), &program);
     let mut daemon = project.command(&program, ["service", "daemon"]).watch();
     daemon.wait_for_line("the socket", LATE, |line| line.starts_with("listening on"));
     project.proctor(["service", "add"]).success();

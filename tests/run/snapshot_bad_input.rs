@@ -11,7 +11,7 @@ use nix::sys::stat::{Mode, SFlag, mknod};
 use nix::unistd::{geteuid, mkfifo};
 use serde_json::Value;
 
-use crate::common::{Output, Project, User, proctor};
+use crate::common::{Output, Project, User, copy_program, proctor};
 
 type Maker = fn(&Path);
 
@@ -282,7 +282,7 @@ fn run_as_plain_user(project: &Project) -> Output {
     }
     let user = User::Unprivileged;
     let copy = project.root().join("proctor");
-    fs::copy(proctor(), &copy).expect("a copy of the program");
+    copy_program(proctor(), &copy);
     user.own(project.root());
     let number = user.number().to_string();
     let words = ["--reuid", &number, "--regid", &number, "--clear-groups", "--", copy.to_str().expect("UTF-8"), "run", "--json"];
