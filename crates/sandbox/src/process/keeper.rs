@@ -139,7 +139,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
         // In a network of the run's own there is nothing to forbid.
         let forbidden = if has_network { NetworkAccess::Open } else { isolation.network };
         let confine = || confine_in_namespaces(forbidden).map_err(|error| Obstacle::Place(to_line(&error)));
-        match stage(identity, isolation.sandbox.as_ref(), isolation.output.as_deref(), isolation.resources.written)
+        match stage(identity, isolation.sandbox.as_ref(), isolation.output.as_deref())
             .and_then(|staged| confine().map(|()| staged))
         {
             Ok(staged) => {

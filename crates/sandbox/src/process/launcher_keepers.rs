@@ -178,7 +178,6 @@ impl Launcher {
         let is_meant = has_network
             && isolation.strongest == start.child.isolation.strongest
             && isolation.resources.processes == start.child.isolation.resources.processes
-            && isolation.resources.written == start.child.isolation.resources.written
             && isolation.sandbox == start.child.isolation.sandbox;
         let group = if is_meant { self.make_group(start) } else { Err(String::new()) };
         let unenforced = unenforced_limits(&group, keeper.level, &start.child.isolation.resources);

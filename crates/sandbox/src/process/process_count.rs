@@ -2,14 +2,16 @@
 
 use std::io;
 
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::utsname::uname;
 use nix::unistd::geteuid;
 
 /// Limits the processes of this user in this process's own user namespace, if the kernel counts them there. This process is one of them.
 pub(super) fn limit_processes(most: Option<u32>) -> io::Result<()> {
-    let most = most.filter(|_| counts_processes_by_namespace()).map(|most| u64::from(most) + 1);
-    Ok(most.map_or(Ok(()), |most| setrlimit(Resource::RLIMIT_NPROC, most, most))?)
+    let Some(most) = most.filter(|_| counts_processes_by_namespace()) else { return Ok(()) };
+    // Only root may raise the limit that this process has itself.
+    let most = (u64::from(most) + 1).min(getrlimit(Resource::RLIMIT_NPROC)?.1);
+    Ok(setrlimit(Resource::RLIMIT_NPROC, most, most)?)
 }
 
 /// Returns whether `RLIMIT_NPROC` limits the processes of a user namespace, and not all that the user has on the machine: since Linux 5.14,

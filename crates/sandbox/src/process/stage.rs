@@ -18,7 +18,6 @@ use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
 use nix::sys::prctl::set_dumpable;
-use nix::sys::statvfs::statvfs;
 use nix::unistd::{getegid, geteuid};
 
 use crate::process::covers::Covers;
@@ -81,12 +80,11 @@ impl UserAndGroup {
 
 /// Maps the user into the new user namespace, and sets up the file system as the sandbox says. `output` is the output
 /// directory of an action; its parent directory is made now, because the actual action will probably have its output
-/// directory there. `most_written` limits the action's own shared memory, in bytes.
+/// directory there.
 pub(super) fn stage(
     identity: UserAndGroup,
     sandbox: Option<&Sandbox>,
     output: Option<&Path>,
-    most_written: Option<u64>,
 ) -> Result<StagedFileSystem, Obstacle> {
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
@@ -118,7 +116,7 @@ pub(super) fn stage(
             // HOME is empty and has to be there, in a directory that is empty itself.
             make_mount_point(&one.place.path, one.kind).map_err(|error| broken("make a place for", &one.place.path, &error))?;
         }
-        attach(one, &mut covers, most_written)?;
+        attach(one, &mut covers)?;
     }
     if let Some((_, path)) = &store {
         pin_ancestors(path, sandbox, &mut pinned)?;
@@ -257,12 +255,14 @@ fn copy(place: &Place) -> Result<Option<Copied<'_>>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
     let metadata = match fs::metadata(&place.path) {
         Err(error) if place.access == Access::Hidden && is_out_of_reach(&error) => return Ok(None),
+        // git removes files of its own at any moment. The action does not find what is gone.
+        Err(error) if place.access == Access::ReadOnly && error.kind() == io::ErrorKind::NotFound => return Ok(None),
         found => found.map_err(|error| refused(&error))?,
     };
     let kind = if metadata.is_dir() { Kind::Directory } else { Kind::File };
     let mount = match &place.access {
         Access::Writable | Access::ReadOnly => {
-            if identity_of(&metadata) != place.identity {
+            if identity_of(&metadata) != place.identity && !(place.access == Access::ReadOnly && is_plain_file(&place.path)) {
                 return Err(Obstacle::Stale);
             }
             let copy = clone_mount(None, &place.path, MountExtent::Tree).map_err(|error| refused(&error))?;
@@ -339,7 +339,7 @@ fn lies_in_empty_place(place: &Place, sandbox: &Sandbox) -> bool {
     around.is_some_and(|around| matches!(around.access, Access::Hidden | Access::Private { .. } | Access::Layer { .. }))
 }
 
-fn attach(one: &Copied<'_>, covers: &mut Covers, most_written: Option<u64>) -> Result<(), Obstacle> {
+fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
     let path = &one.place.path;
     if one.place.access == Access::Hidden {
         return covers.cover(path, one.kind, "");
@@ -350,16 +350,7 @@ fn attach(one: &Copied<'_>, covers: &mut Covers, most_written: Option<u64>) -> R
         (Access::Memory, _) => {
             let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
             let refused = |errno: Errno| broken("mount memory at", path, &errno.into());
-            mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777")).map_err(refused)?;
-            // By itself the kernel gives it half of the machine's memory.
-            let size = statvfs(path).map_err(refused)?;
-            match most_written.filter(|most| *most < size.blocks().saturating_mul(size.fragment_size())) {
-                Some(most) => {
-                    let options = format!("size={most}");
-                    mount(None::<&str>, path, None::<&str>, flags | MsFlags::MS_REMOUNT, Some(options.as_str())).map_err(refused)
-                }
-                None => Ok(()),
-            }
+            mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777")).map_err(refused)
         }
         (_, Some(mount)) => attach_mount(mount, path).map_err(|error| broken("attach", path, &error)),
         (_, None) => Ok(()),
@@ -438,6 +429,12 @@ fn guard_kernel_switches() -> Result<(), Obstacle> {
 
 fn is_what_it_was(place: &Place) -> bool {
     fs::metadata(&place.path).is_ok_and(|metadata| identity_of(&metadata) == place.identity)
+}
+
+/// Returns whether a path is a file without another name. git puts a new file in the place of its index and of references all the time; a link
+/// or a second name could lead to a file that is hidden.
+fn is_plain_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() == 1)
 }
 
 fn identity_of(metadata: &Metadata) -> (u64, u64) {

@@ -23,14 +23,19 @@ pub(super) struct WrittenPlaces {
     directories: Vec<OwnedFd>,
     /// File systems in memory of the action's own.
     memory: Vec<OwnedFd>,
+    /// What the directories held before the action began, in bytes: actions of one run have one `/tmp`.
+    before: u64,
     next: Monotonic,
-    /// What was last found, in bytes.
+    /// What the action was last found to have added, in bytes.
     last: u64,
 }
 
 impl WrittenPlaces {
     pub(super) fn new(most: u64, directories: Vec<OwnedFd>, memory: Vec<OwnedFd>) -> Self {
-        Self { most, directories, memory, next: later(monotonic(), Duration::from_millis(SUM_EACH.into())), last: 0 }
+        let mut places = Self { most, directories, memory, before: 0, next: monotonic(), last: 0 };
+        places.before = places.sum();
+        places.next = later(monotonic(), Duration::from_millis(SUM_EACH.into()));
+        places
     }
 
     /// Returns how many milliseconds are left until the next sum.
@@ -44,17 +49,21 @@ impl WrittenPlaces {
         if begun < self.next {
             return false;
         }
-        self.last = self.sum();
+        self.last = self.added();
         let now = monotonic();
         self.next = later(now, Duration::from_millis(SUM_EACH.into()).max(now.since(begun) * REST));
         self.last >= self.most
     }
 
     /// Returns whether the limit is reached when the action has ended. Directories that were less than half full a moment before are not
-    /// read again: an end costs no time.
+    /// read again, so that most ends cost no time.
     pub(super) fn is_full_at_end(&self) -> bool {
-        let last = if self.last >= self.most / 2 { self.sum() } else { self.in_memory() };
+        let last = if self.last >= self.most / 2 { self.added() } else { self.in_memory() };
         last >= self.most
+    }
+
+    fn added(&self) -> u64 {
+        self.sum().saturating_sub(self.before)
     }
 
     fn sum(&self) -> u64 {
@@ -65,7 +74,7 @@ impl WrittenPlaces {
     fn in_memory(&self) -> u64 {
         let used = |place: &OwnedFd| {
             let found = fstatvfs(place.as_fd()).ok()?;
-            Some((found.blocks() - found.blocks_free()).saturating_mul(found.fragment_size()))
+            Some(found.blocks().saturating_sub(found.blocks_free()).saturating_mul(found.fragment_size()))
         };
         self.memory.iter().filter_map(used).fold(0, u64::saturating_add)
     }
@@ -75,8 +84,8 @@ fn later(now: Monotonic, by: Duration) -> Monotonic {
     now.plus(by).unwrap_or(now)
 }
 
-/// Returns how many bytes of a disk the files below a directory take. A file with several names counts once. What a directory holds that
-/// the action has closed to everybody is not counted.
+/// Returns how many bytes of a disk the files below a directory take. A file with several names counts once. Not counted are what lies in a
+/// directory that the action has closed to everybody, what has no name any more, and what has a longer path than the kernel takes.
 fn bytes_below(directory: &str) -> u64 {
     let (mut sum, mut unread) = (0_u64, vec![PathBuf::from(directory)]);
     while let Some(directory) = unread.pop() {

@@ -25,8 +25,7 @@ struct PytestPlace<'l> {
 /// are folded only beside one of the project.
 pub(super) fn without_outside_frames<'t>(lines: &[&'t str]) -> Vec<Cow<'t, str>> {
     let mut folds = vec![Fold::Kept; lines.len()];
-    let is_relative =
-        |line: &&str| pytest_place(line).is_some_and(|place| !place.file.starts_with('/') && !is_library(place.file));
+    let is_relative = |line: &&str| pytest_place(line).is_some_and(|place| !is_library(place.file));
     let has_relative = lines.iter().any(is_relative);
     let is_own = |line: &&str| python_file(line).is_some_and(|file| !is_library(file));
     let has_own = has_relative || lines.iter().any(is_own);
@@ -35,7 +34,7 @@ pub(super) fn without_outside_frames<'t>(lines: &[&'t str]) -> Vec<Cow<'t, str>>
             folds[number] = Fold::Frame;
         } else if has_own && python_file(line).is_some_and(is_library) {
             fold_below(lines, &mut folds, number, indent(line) + 1);
-        } else if let Some(place) = pytest_place(line).filter(|place| has_relative && is_outside(place.file)) {
+        } else if let Some(place) = pytest_place(line).filter(|place| has_relative && is_library(place.file)) {
             if place.is_above {
                 fold_below(lines, &mut folds, number, 4);
             } else {
@@ -123,11 +122,6 @@ fn pytest_place(line: &str) -> Option<PytestPlace<'_>> {
     let is_file = file.ends_with(".py") || file.starts_with("<frozen ");
     let is_place = is_file && is_number(number) && !line.starts_with([' ', '>']) && !line.starts_with("E ");
     is_place.then(|| PytestPlace { file, is_above: rest.starts_with("in ") })
-}
-
-/// pytest prints the project's own paths as relative ones.
-fn is_outside(file: &str) -> bool {
-    file.starts_with('/') || is_library(file)
 }
 
 /// Returns whether a file is of Python's own library or of an installed package.
