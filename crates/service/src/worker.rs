@@ -430,25 +430,17 @@ pub fn watched_tasks(
     Ok(watched.among(&workspace.specified_tasks(&reloaded.settings, scope, hints)?))
 }
 
-/// Returns whether a verdict of an earlier run may stand for the ordered one: nobody asked for the run, and every check may take an
-/// earlier result.
+/// Returns whether a verdict of an earlier run may stand for the ordered one: nobody asked for the run, every check may take an
+/// earlier result, and none writes into the project, where the files of another content would stay.
 fn may_be_known(order: &Order, checks: &[Action]) -> bool {
     let is_about_all = !matches!(order.selection, Selection::Named(_));
-    order.trigger.kind == TriggerKind::Save && is_about_all && checks.iter().all(|check| check.reuse != Reuse::Off)
+    order.trigger.kind == TriggerKind::Save && is_about_all && checks.iter().all(|check| check.reuse != Reuse::Off && check.writes.is_empty())
 }
 
 /// Returns the end of the ordered run if the task's verdict is for the present files, and a note for people.
 fn end_by_known_verdict(order: &Order, checks: &[Action], standing: &ProjectStatus) -> Option<(FinishedRun, String)> {
     let task = standing.of(&order.task)?;
     let Freshness::Fresh { result, .. } = task.freshness else { return None };
-    let tree = task.tree?;
-    // Where something else than files may have changed, the task's own last verdict says nothing: it does not look at every installed
-    // file, as the search for known verdicts does.
-    let needs_search = order.unless_tree.is_none() && checks.iter().any(|check| check.reuse == Reuse::Known);
-    // On the tree of the last run, nothing is run anyway.
-    if order.unless_tree == Some(tree) || needs_search && task.known.is_none() {
-        return None;
-    }
     // Which of them failed is in the report of the run. All of them count as failed, so that none is left out next time.
     let (word, failed) = match result {
         OverallResult::Passed => ("PASSED", Vec::new()),
@@ -457,7 +449,7 @@ fn end_by_known_verdict(order: &Order, checks: &[Action], standing: &ProjectStat
     let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None, attested: None };
     let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
     let note = format!("{word} · nothing was run: these files are {words}");
-    let finished = RunFinish::Verdict { tree, failed, warned: Vec::new(), paused: false };
+    let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };
     Some((FinishedRun { finished, copied: None, carried: Ok(RunOutcome::Unchanged), task: order.task.clone() }, note))
 }
 

@@ -46,7 +46,6 @@ const STARTS: &[(&str, CheckStart)] = &[("save", CheckStart::Save), ("ask", Chec
 /// The words of `reuse`. Earlier versions called `own` `watch`.
 const REUSE: &[(&str, Reuse)] = &[
     ("off", Reuse::Off),
-    ("known", Reuse::Known),
     ("watch", Reuse::Watch),
     ("own", Reuse::Watch),
     ("always", Reuse::Always),

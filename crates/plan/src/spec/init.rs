@@ -89,8 +89,7 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     list_line(text, "paths", &action.paths);
     list_line(text, "writes", &action.writes);
     match action.reuse {
-        Reuse::Known => {}
-        Reuse::Off => line(text, "reuse", quoted_text("off")),
+        Reuse::Off => {}
         Reuse::Watch => line(text, "reuse", quoted_text("own")),
         Reuse::Always => line(text, "reuse", quoted_text("always")),
         Reuse::Attested => line(text, "reuse", quoted_text("attested")),
