@@ -24,7 +24,7 @@ LIMITS = {
     "model": 6_910,
     "plan": 15_410,
     "proctor": 12_140,
-    "project": 13_160,
+    "project": 13_170,
     "prove": 3_200,
     "remote": 1_320,
     "run": 11_460,

@@ -24,6 +24,8 @@ const MOST_DIGESTS: usize = 256;
 const MOST_PLACES: usize = 4096;
 /// How many commits before a given one are searched for accepted ones.
 const MOST_BEFORE: usize = 10_000;
+/// The most commits of a trusted branch that are searched for the one that was trusted before.
+const MOST_BEHIND: usize = 100_000;
 /// Stands before the name of a project's place in its repository. A commit and its branch do not begin with it.
 const BELOW: char = '@';
 /// How many accepted commits of a project are known.
@@ -158,11 +160,20 @@ pub struct TrustedTip {
     pub commit: ObjectId,
 }
 
-/// Returns the commit of the branch (else of any) that was trusted last, if the branch lacks it now.
-pub fn replaced_commit(store: &Store, (root, storage): (&Path, &GitStorage), now: &TrustedTip) -> Option<ObjectId> {
+/// A commit that was trusted before and is not found before the present one of the branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplacedTip {
+    pub before: ObjectId,
+    /// Whether the branch lacks it: of a shallow or partial clone nobody can tell.
+    pub is_certain: bool,
+}
+
+/// Returns the commit of the branch (else of any) that was trusted last, if it is not found before the present one.
+pub fn replaced_tip(store: &Store, (root, storage): (&Path, &GitStorage), now: &TrustedTip) -> Option<ReplacedTip> {
     let tips = own_tips(store, root);
     let last = tips.iter().find(|tip| tip.name == now.name).or_else(|| tips.first())?.commit;
-    (!storage.is_ancestor(last, now.commit)).then_some(last)
+    let is_there = !storage.find_ancestors(&BTreeSet::from([last]), now.commit, MOST_BEHIND).is_empty();
+    (!is_there).then(|| ReplacedTip { before: last, is_certain: !storage.lacks_objects_by_design() })
 }
 
 /// Keeps the commit as the one that was trusted last.

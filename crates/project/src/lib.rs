@@ -101,7 +101,8 @@ pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
 pub use known::OtherStoresRun;
 pub use known_commits::{
-    AcceptedCommit, TrustedTip, accepted_commits, committed_digests, keep_accepted_commit, keep_trusted_tip, replaced_commit,
+    AcceptedCommit, ReplacedTip, TrustedTip, accepted_commits, committed_digests, keep_accepted_commit, keep_trusted_tip,
+    replaced_tip,
 };
 pub use ledger_runs::{LedgerRuns, is_told_by, run_of_ledger, run_on_inputs, sealed_report};
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};

@@ -86,14 +86,16 @@ impl ProgramSearch<'_> {
         way_of(path, self.root, home(self.ambient))
     }
 
-    /// Returns whether the program at a path, which was found by this way, is part of no installation: it has no library beside it, and
-    /// no directory around it is called like those of a manager of toolchains. HOME may be another one, as in a job in a container.
+    /// Returns whether the program at a path, which was found by this way, is part of no installation: it lies neither below HOME nor in
+    /// `/opt`, has no library beside it, and no directory around it is called like those of a manager of toolchains (HOME may be another
+    /// one, as in a job in a container). What a search path below HOME has is hashed and named as toolchains are.
     fn is_alone(&self, way: &ProgramWay, path: &Path) -> bool {
         let is_managed = |path: &Path| {
             let mut names = MANAGED.iter().map(|(below, _)| *below).chain([USERS_PROGRAMS]);
             names.any(|below| path.ancestors().any(|around| around.ends_with(below)))
         };
-        *way == ProgramWay::Elsewhere && prefixes(path).is_empty() && !is_managed(path)
+        let is_installed = home(self.ambient).is_some_and(|home| path.starts_with(home)) || path.starts_with("/opt");
+        *way == ProgramWay::Elsewhere && !is_installed && prefixes(path).is_empty() && !is_managed(path)
     }
 
     /// Returns what is found of the program of an action; `None` if the action has no command, or if it is not sure whether

@@ -12,7 +12,7 @@ use crate::contents::{FileAt, Files};
 use crate::parts::{SourcePart, parts_of};
 use crate::roles::{FileRole, PathsOfSides};
 use crate::rust::{self, MergedText};
-use crate::stubs::with_stubs;
+use crate::stubs::{StubBody, with_stubs};
 use crate::touched::{ChangedText, TestLanguage, introduced_words};
 
 /// What the text begins with that git has in the place of a file that is stored elsewhere (Git LFS). The working tree has the file.
@@ -186,7 +186,7 @@ impl Change {
     }
 
     /// Returns the parts of the source that can be taken back one at a time, each with the path of its file. A file that is no code, or that
-    /// the change removed, is a part without a name.
+    /// the change removed, or that differs in very many functions, is a part without a name.
     pub(crate) fn parts(&self) -> Vec<(String, Option<SourcePart>)> {
         let parts = |file: &FileOfChange| -> Vec<Option<SourcePart>> {
             let [before, Some(after)] = &file.texts else { return vec![None] };
@@ -199,7 +199,8 @@ impl Change {
                 [Some(before), Some(after)] => [before.text.as_str(), after.text.as_str()],
                 _ => [before.as_deref().unwrap_or_default(), after.as_str()],
             };
-            parts_of(before, after, &|one, other| language.is_same_code(one, other)).into_iter().map(Some).collect()
+            let parts = parts_of(before, after, &|one, other| language.is_same_code(one, other));
+            parts.map_or_else(|| vec![None], |parts| parts.into_iter().map(Some).collect())
         };
         self.changed_source().flat_map(|file| parts(file).into_iter().map(|part| (file.path.clone(), part))).collect()
     }
@@ -238,10 +239,10 @@ impl Change {
         &self,
         storage: &GitStorage,
         work_tree: &Files,
-        has_stubs: bool,
+        stubs: Option<StubBody>,
     ) -> Result<Option<ContentLayer>, CommandError> {
         let mut content = self.after.clone();
-        let (mut made, mut stubs) = (BTreeMap::new(), 0);
+        let (mut made, mut has_stub) = (BTreeMap::new(), false);
         for file in self.changed_source() {
             match file.before {
                 Some(before) => content.insert(file.path.clone(), before),
@@ -249,15 +250,15 @@ impl Change {
             };
             let [before, after] = &file.texts;
             let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            let language = TestLanguage::of(&file.path).filter(|_| has_stubs && file.after.is_some());
-            let stubbed = language.and_then(|language| with_stubs(language, old, new));
-            stubs += usize::from(stubbed.is_some());
+            let language = TestLanguage::of(&file.path).filter(|_| file.after.is_some());
+            let stubbed = language.zip(stubs).and_then(|(language, body)| with_stubs(language, old, new, body));
+            has_stub |= stubbed.is_some();
             let text = stubbed.or_else(|| Some(file.merged()?.text));
             if let Some((text, kind)) = text.zip(file.before.or(file.after).map(|side| side.kind)) {
                 made.insert(file.path.clone(), WrittenFile { kind, text: text.into_bytes() });
             }
         }
-        if has_stubs && stubs == 0 {
+        if stubs.is_some() && !has_stub {
             return Ok(None);
         }
         ContentLayer::of(storage, &content, work_tree, made).map(Some)

@@ -21,6 +21,7 @@ use crate::commands::language_of;
 use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
 use crate::runs::TriedContent;
 use crate::rust::MergedText;
+use crate::stubs::{RAISES, RETURNS_NOTHING};
 use crate::touched::{TestLanguage, TouchedTest, touched_tests};
 use crate::trial::{NotTried, Trials};
 use crate::words::{ChangeState, JudgedTest, ProofWord, SeenRun, judge_test};
@@ -119,7 +120,7 @@ impl<'a> Prover<'a> {
     fn prove(mut self, hunks: Option<Duration>) -> Result<ChangeProof, CommandError> {
         let touched = self.with_doubts(touched_tests(&self.change.texts_with_tests()))?;
         let mut notes = self.notes();
-        let judged = if self.change.has_source() { self.judge(&touched, &mut notes)? } else { Vec::new() };
+        let judged = if self.change.has_source() { self.judge(&touched)? } else { Vec::new() };
         if !self.change.has_source() && !touched.is_empty() {
             notes.push(format!("{} touched tests were not run", touched.len()));
         }
@@ -159,7 +160,7 @@ impl<'a> Prover<'a> {
             proof.notes.push("not stored as evidence: the working tree has other files than the change".to_owned());
             return Ok(proof);
         }
-        let before = self.change.before_layer(storage, &self.work_tree, false)?.expect("only stubs may be missing");
+        let before = self.change.before_layer(storage, &self.work_tree, None)?.expect("only stubs may be missing");
         let tree = self.trials.tree().0.digest();
         let record = proof.record((tree, before.digest_beside(tree)), plan_digest(&self.loaded.plan));
         self.trials.record(record).map_err(|error| from_run_error(&error))?;
@@ -195,13 +196,13 @@ impl<'a> Prover<'a> {
     }
 
     /// Runs the tests on both contents, and judges them.
-    fn judge(&mut self, tests: &[TouchedTest], notes: &mut Vec<String>) -> Result<Vec<JudgedTest>, CommandError> {
+    fn judge(&mut self, tests: &[TouchedTest]) -> Result<Vec<JudgedTest>, CommandError> {
         if tests.is_empty() {
             return Ok(Vec::new());
         }
         let storage = &self.repository.storage;
         let after = self.change.after_layer(storage, &self.work_tree)?;
-        let before = self.change.before_layer(storage, &self.work_tree, false)?;
+        let before = self.change.before_layer(storage, &self.work_tree, None)?;
         let after = self.write(&after)?;
         let before = self.write(&before.expect("only stubs may be missing"))?;
         let mut seen: Vec<[Vec<SeenRun>; 2]> = tests.iter().map(|_| [Vec::new(), Vec::new()]).collect();
@@ -222,14 +223,18 @@ impl<'a> Prover<'a> {
         }
         let mut judged = words(&seen);
         let hidden = with_word(&judged, ProofWord::CannotRunBefore);
-        let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, true)?.filter(|_| !hidden.is_empty());
-        if let Some(stubs) = stubs {
-            let stubs = self.write(&stubs)?;
-            let content = TriedContent { layer: &stubs, is_before: true };
-            self.run_tests(content, tests, &hidden, &mut |test, run| {
-                judged[test] = judge_with_stubs(&run, &seen[test][1], judged[test].clone());
+        let known = judged.clone();
+        for body in [RAISES, RETURNS_NOTHING] {
+            // A test that passes beside a stub that raises may expect an error: it tests nothing only if it passes beside any stub.
+            let passes = |judged: &JudgedTest| body == RAISES || judged.word == ProofWord::PassesEitherWay;
+            let tried: Vec<usize> = hidden.iter().copied().filter(|at| passes(&judged[*at])).collect();
+            let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, Some(body))?;
+            let Some(stubs) = stubs.filter(|_| !tried.is_empty()) else { break };
+            let content = TriedContent { layer: &self.write(&stubs)?, is_before: true };
+            self.run_tests(content, tests, &tried, &mut |test, run| {
+                let answer = judge_with_stubs(&run, &seen[test][1], known[test].clone());
+                judged[test] = if passes(&answer) { answer } else { known[test].clone() };
             })?;
-            notes.push("tests that cannot run before were tried again with the new names kept, their bodies raising".to_owned());
         }
         Ok(judged)
     }

@@ -5,15 +5,21 @@ use crate::braces::{Token, end_of_group, tokens_of};
 use crate::python::top_level_names;
 use crate::touched::TestLanguage;
 
-/// What a stub raises.
-const RAISES: &str = "raise NotImplementedError(\"this change introduces it\")";
 /// What the names begin with that a module of Node gives to `module.exports`.
 const COMMON: &str = "module.exports.";
-const THROWS: &str = "{ throw new Error(\"this change introduces it\"); }";
+
+/// What the body of a stub does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StubBody(&'static str, &'static str);
+
+pub(crate) const RAISES: StubBody = StubBody("raise NotImplementedError(\"it is new\")", "{ throw new Error(\"it is new\"); }");
+/// A test that expects an error passes if the stub raises one.
+pub(crate) const RETURNS_NOTHING: StubBody = StubBody("return None", "{}");
 
 /// Returns the text of a module without the change, with stubs for what `after` defines and `before` does not. `None` if there is none, for
 /// another language, and if a text cannot be divided into words.
-pub(crate) fn with_stubs(language: TestLanguage, before: &str, after: &str) -> Option<String> {
+pub(crate) fn with_stubs(language: TestLanguage, before: &str, after: &str, body: StubBody) -> Option<String> {
+    let StubBody(raises, throws) = body;
     let names = |text| match language {
         TestLanguage::Python => Some(top_level_names(text)),
         TestLanguage::Script => tokens_of(text, language).map(|tokens| exported_names(&tokens)),
@@ -22,16 +28,16 @@ pub(crate) fn with_stubs(language: TestLanguage, before: &str, after: &str) -> O
     let known = names(before)?;
     let new: Vec<_> = names(after)?.into_iter().filter(|(name, _)| known.iter().all(|(known, _)| known != name)).collect();
     let stub = |(name, kind): &(String, DefinedKind)| match (language, kind) {
-        (TestLanguage::Python, DefinedKind::Function) => format!("\n\ndef {name}(*arguments, **named):\n    {RAISES}\n"),
+        (TestLanguage::Python, DefinedKind::Function) => format!("\n\ndef {name}(*arguments, **named):\n    {raises}\n"),
         // A test may catch the class as an exception or inherit from it.
         (TestLanguage::Python, DefinedKind::Class) => {
-            format!("\n\nclass {name}(Exception):\n    def __init__(self, *arguments, **named):\n        {RAISES}\n")
+            format!("\n\nclass {name}(Exception):\n    def __init__(self, *arguments, **named):\n        {raises}\n")
         }
         (TestLanguage::Python, DefinedKind::Value) => format!("\n\n{name} = None\n"),
         (_, kind) => {
             let value = match kind {
-                DefinedKind::Function => format!("function () {THROWS}"),
-                DefinedKind::Class => format!("class {{ constructor() {THROWS} }}"),
+                DefinedKind::Function => format!("function () {throws}"),
+                DefinedKind::Class => format!("class {{ constructor() {throws} }}"),
                 DefinedKind::Value => "undefined".to_owned(),
             };
             // The text may have the name already, without exporting it.
@@ -107,23 +113,23 @@ mod tests {
     fn new_names_get_stubs_and_known_ones_stay() {
         let before = "RATE = 1\ndef quote(net):\n    return net\n";
         let after = "RATE: int = 2\nLOW = 3\ndef quote(net, vat):\n    return net\nasync def fetch(): pass\nclass Order(Base):\n    def inner(self): pass\nfrom .a import (b as c, d)\n";
-        let text = with_stubs(TestLanguage::Python, before, after).expect("stubs");
+        let text = with_stubs(TestLanguage::Python, before, after, RAISES).expect("stubs");
         assert!(text.starts_with(before));
         for part in ["LOW = None", "def fetch(*arguments", "class Order(Exception)", "def c(", "def d("] {
             assert!(text.contains(part), "{text}");
         }
         assert!(!text.contains("inner") && text.matches("def quote").count() == 1);
-        assert_eq!(with_stubs(TestLanguage::Python, before, before), None);
+        assert_eq!(with_stubs(TestLanguage::Python, before, before, RAISES), None);
     }
 
     #[test]
     fn new_exports_of_a_script_get_stubs() {
         let names = |text: &str| {
-            let text = with_stubs(TestLanguage::Script, "const known = 1;\nexport const rate = 2;\n", text)?;
+            let text = with_stubs(TestLanguage::Script, "const known = 1;\nexport const rate = 2;\n", text, RAISES)?;
             assert!(text.starts_with("const known = 1;\nexport const rate = 2;\n"), "{text}");
             let lines =
                 text.lines().skip(2).filter_map(|line| line.strip_prefix("const stub_of_").or(line.strip_prefix("module.")));
-            Some(lines.map(|line| line.replace(THROWS, "!")).collect::<Vec<_>>())
+            Some(lines.map(|line| line.replace(RAISES.1, "!")).collect::<Vec<_>>())
         };
         let text = "import { a } from './a';\nexport const rate = 3;\nexport const low = 5;\nexport const label = (kind) => `${kind}`;\nexport async function fetchAll(a) { export_(); }\nexport class Order extends Base { m() {} }\nexport default function () {}\nconst x = 1, y = 2;\nexport { x as known, y };\nexport type T = { a: string };\nif (a) { exports.inner = 1; }\n";
         let expected = [
@@ -147,6 +153,6 @@ mod tests {
         assert_eq!(names(text).expect("stubs"), expected.map(|line| format!("exports.{line}")));
         assert_eq!(names("export const rate = 4;\n"), None);
         assert_eq!(names("export const low = (;\n"), None, "not understood");
-        assert_eq!(with_stubs(TestLanguage::Go, "", "func A() {}"), None);
+        assert_eq!(with_stubs(TestLanguage::Go, "", "func A() {}", RAISES), None);
     }
 }

@@ -16,7 +16,7 @@ use proctor_model::{
 use proctor_project::{
     ActionPlace, CopiesOutcome, EarlierLook, EnvironmentSurvey, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError,
     RunRequest, SeenByChecks, SeenHome, SnapshotBase, SurveyExtent, SurveyScope, Workspace, approve_by_rule, pinned,
-    prepare_own_caches,
+    prepare_own_caches, programs_not_approved,
 };
 use proctor_run::{names_in, read_source, take_report_below};
 use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
@@ -84,11 +84,15 @@ impl<'a> Trials<'a> {
         let (index, copies) = proctor_run::look_and_copy(&evidence.store, trees, runner, request, &request.hints)?;
         let digest = proctor_plan::spec::plan_digest(request.plan);
         let programs = runner.program_search(request.scope, request.settings);
-        match approve_by_rule(evidence, programs, request, digest, &index, &mut held.ledger, &mut |_| ())? {
-            PlanApproval::Approved => {}
-            PlanApproval::ChangedRules(changed) => return Err(NotTried::ChangedRules(Box::new(changed))),
+        let changed = match approve_by_rule(evidence, programs, request, digest, &index, &mut held.ledger, &mut |_| ())? {
+            PlanApproval::Approved => {
+                let changed = programs_not_approved(&evidence.index, programs, request)?;
+                Some(ChangedRules { rules: digest, changed, lacks_files: false }).filter(|it| !it.changed.is_empty())
+            }
+            PlanApproval::ChangedRules(changed) => Some(changed),
             PlanApproval::Refused(unapproved) => return Err(NotTried::NotApproved(Box::new(unapproved))),
-        }
+        };
+        changed.map_or(Ok(()), |changed| Err(NotTried::ChangedRules(Box::new(changed))))?;
         let base = match copies {
             CopiesOutcome::Current(base) => *base,
             CopiesOutcome::InPlace(reason) => return Err(NotTried::InPlace(reason)),

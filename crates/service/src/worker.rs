@@ -434,7 +434,9 @@ pub fn watched_tasks(
 /// earlier result, and none writes into the project, where the files of another content would stay.
 fn may_be_known(order: &Order, checks: &[Action]) -> bool {
     let is_about_all = !matches!(order.selection, Selection::Named(_));
-    order.trigger.kind == TriggerKind::Save && is_about_all && checks.iter().all(|check| check.reuse != Reuse::Off && check.writes.is_empty())
+    order.trigger.kind == TriggerKind::Save
+        && is_about_all
+        && checks.iter().all(|check| check.reuse != Reuse::Off && check.writes.is_empty())
 }
 
 /// Returns the end of the ordered run if the task's verdict is for the present files, and a note for people.

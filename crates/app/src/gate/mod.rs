@@ -21,7 +21,7 @@ use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
     AcceptedCommit, GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commits, committed_digests,
-    keep_accepted_commit, keep_trusted_tip, plans_of_commit, replaced_commit,
+    keep_accepted_commit, keep_trusted_tip, plans_of_commit, replaced_tip,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
@@ -131,11 +131,11 @@ pub(crate) fn look(
     let followed = archive.followed_commit((root, repository), &user).map_err(|error| from_run_error(&error))?;
     let is_followed = trusted.is_followed(followed.as_ref());
     let tip = trusted.fetched_tip(storage);
-    let replaced =
-        tip.as_ref().filter(|_| !is_followed).and_then(|tip| Some((tip, replaced_commit(&store, (root, storage), tip)?)));
+    let replaced = tip.as_ref().filter(|_| !is_followed).and_then(|tip| Some((tip, replaced_tip(&store, (root, storage), tip)?)));
     let says_nothing = !is_followed && (replaced.is_some() || trusted.says_nothing_of(commit, storage));
-    if let Some((tip, before)) = replaced {
-        let [now, before] = [tip.commit, before].map(|commit| commit.hex()[..12].to_owned());
+    let certain = replaced.filter(|(_, replaced)| replaced.is_certain);
+    if let Some((tip, replaced)) = certain {
+        let [now, before] = [tip.commit, replaced.before].map(|commit| commit.hex()[..12].to_owned());
         compared.lowered.push(format!(
             "the trusted branch was replaced: {} ({now}) does not contain {before}, which was trusted before",
             tip.name
@@ -313,7 +313,7 @@ pub(crate) fn look(
         trusted: trusted.commit(),
         beside: base.map(|(base, _)| base),
         is_accepted_here,
-        is_replaced: replaced.is_some(),
+        is_replaced: certain.is_some(),
         tip: tip.clone(),
         branch,
         followed,

@@ -145,14 +145,15 @@ fn switches_off(key: &str, before: Option<&Value>, after: Option<&Value>) -> boo
         return new.difference(&old).any(|word| is_option(&word))
             || old.difference(&new).any(|word| word.contains("strict") || word == "-W");
     }
-    if has_word(OF_FORM, leaf) {
+    let is_of_rule = parent(&["rules", "lints", "linter"]);
+    if has_word(OF_FORM, leaf) && !is_of_rule {
         return false;
     }
     let is_level = |value: Option<&Value>| level(value).is_some_and(|level| OFF.contains(&level.as_str()));
     if level(before).is_some_and(|level| has_word(ON, &level)) && is_level(after) {
         return true;
     }
-    if parent(&["rules", "lints", "linter"]) {
+    if is_of_rule {
         return (is_level(after) && !is_level(before)) || (before.is_some() && !is_level(before) && after.is_none());
     }
     if has_word(BARS, leaf) || parent(&["coverageThreshold", "thresholds"]) {
@@ -193,6 +194,7 @@ fn level(value: Option<&Value>) -> Option<String> {
 fn number(value: Option<&Value>) -> Option<f64> {
     match value? {
         Value::Number(number) => number.as_f64(),
+        Value::String(text) if text == "max" => Some(f64::INFINITY),
         Value::String(text) => text.trim().trim_end_matches('%').parse().ok(),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }

@@ -26,6 +26,20 @@ const RUFF: &str = "[tool.ruff.lint]\nselect = [\"E\", \"F\"]\n";
 type Edit = (&'static str, &'static str, &'static str, &'static str, ChangeKind);
 
 const WEAKER: &[Edit] = &[
+    (
+        "PHPStan from its highest level",
+        "phpstan.neon",
+        "parameters:\n    level: max\n",
+        "parameters:\n    level: 0\n",
+        ChangeKind::SwitchedOff,
+    ),
+    (
+        "a rule called like an option of form",
+        ".eslintrc.json",
+        "{\"rules\": {\"semi\": \"error\"}}",
+        "{\"rules\": {\"semi\": \"off\"}}",
+        ChangeKind::SwitchedOff,
+    ),
     ("a test is removed", "tests/test_a.py", TESTS, "def test_a():\n    assert f() == 1\n", ChangeKind::TestGone),
     ("a file of tests is removed", "tests/test_a.py", TESTS, "", ChangeKind::TestGone),
     (
@@ -379,6 +393,7 @@ const HONEST: &[(&str, &str, &str, &str)] = &[
     ("code for one system", "a.go", "package a\n", "//go:build linux\npackage a\n"),
     ("a dependency of Maven", "pom.xml", "<version>1</version>\n", "<version>2</version>\n"),
     ("another linter of Go", ".golangci.yml", "enable:\n- govet\n", "enable:\n- govet\n- gosec\n"),
+    ("the highest level of PHPStan", "phpstan.neon", "parameters:\n    level: 8\n", "parameters:\n    level: max\n"),
     ("a comment in settings", "setup.cfg", "[flake8]\nmax-line-length = 80\n", "# by hand\n[flake8]\nmax-line-length = 80\n"),
 ];
 
