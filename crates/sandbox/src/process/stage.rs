@@ -255,8 +255,8 @@ fn copy(place: &Place) -> Result<Option<Copied<'_>>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
     let metadata = match fs::metadata(&place.path) {
         Err(error) if place.access == Access::Hidden && is_out_of_reach(&error) => return Ok(None),
-        // git removes files of its own at any moment. The action does not find what is gone.
-        Err(error) if place.access == Access::ReadOnly && error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        // git removes files of its own at any moment.
+        Err(error) if place.access == Access::ReadOnly && error.kind() == io::ErrorKind::NotFound => return Err(Obstacle::Stale),
         found => found.map_err(|error| refused(&error))?,
     };
     let kind = if metadata.is_dir() { Kind::Directory } else { Kind::File };
@@ -463,7 +463,7 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         let gone = |access| Place { path: root.path().join("gone.sock"), access, identity: (0, 0) };
         assert!(matches!(copy(&gone(Access::Hidden)), Ok(None)));
-        assert!(matches!(copy(&gone(Access::ReadOnly)), Err(Obstacle::Place(_))));
+        assert!(matches!(copy(&gone(Access::ReadOnly)), Err(Obstacle::Stale)));
         let there = Place { path: root.path().to_owned(), ..gone(Access::Hidden) };
         assert!(matches!(copy(&there), Ok(Some(_))));
     }

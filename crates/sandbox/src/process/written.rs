@@ -122,7 +122,7 @@ mod tests {
         assert!(!places.is_full() && places.last == 0 && places.patience() > 0, "it is not time yet");
         fs::write(root.path().join("a/b/file"), vec![1; 2 << 20]).expect("a file");
         fs::hard_link(root.path().join("a/b/file"), root.path().join("second")).expect("a second name");
-        let first = places.sum();
+        let first = places.added();
         assert!((2 << 20..3 << 20).contains(&first), "{first}");
         places.next = monotonic();
         assert!(!places.is_full() && places.last == first && !places.is_full_at_end());
