@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Words that can stand before the one that says what a line begins.
 const MODIFIERS: &str = "\
-    pub crate super in async unsafe const let var extern export default static public private protected abstract override final C";
+    pub crate super in async const let var extern export default static public private protected abstract override final C unsafe";
 const FUNCTIONS: &[&str] = &["def", "fn", "func", "function"];
 const CONTAINERS: &[&str] = &["class", "impl", "trait", "mod", "namespace", "struct", "enum", "interface"];
 /// Words that stand before a bracket and begin no method.

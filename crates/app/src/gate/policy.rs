@@ -133,13 +133,12 @@ impl Trusted {
         followed.is_some_and(|followed| followed.name == *name && followed.commit == *commit)
     }
 
-    /// Returns the branch of a remote repository that is trusted; `None` if it is none, if a person named it, if it is one's own copy, or if
-    /// it was moved here without a fetch or a push.
+    /// Returns the branch of a remote repository that is trusted; `None` if a person named it or moved it here, or it is one's own copy.
     pub(super) fn fetched_tip(&self, storage: &GitStorage) -> Option<TrustedTip> {
         let Self::Commit { name, commit, why, .. } = self else { return None };
-        let is_named = *why == TrustedBecause::Named || !name.starts_with("refs/remotes/");
         let is_own = *why == TrustedBecause::Target && was_pushed_here(storage, name);
-        let is_fetched = !is_named && !is_own && !was_moved_here(storage, name, *commit);
+        let is_named = is_own || *why == TrustedBecause::Named || !name.starts_with("refs/remotes/");
+        let is_fetched = !is_named && !was_moved_here(storage, name, *commit);
         is_fetched.then(|| TrustedTip { name: name.clone(), commit: *commit })
     }
 
