@@ -103,7 +103,10 @@ fn asked_for_table(asked: &[AskedFor]) -> String {
     for change in changes {
         let mut cell = String::new();
         let mut table = "";
-        for (position, setting) in asked.iter().filter(|asked| asked.change == change).enumerate() {
+        // The tables of a command and of a service have the same keys.
+        let mut seen = BTreeSet::new();
+        let is_new = |setting: &&AskedFor| setting.change == change && seen.insert((setting.table.clone(), setting.key.clone()));
+        for (position, setting) in asked.iter().filter(is_new).enumerate() {
             cell.push_str(if position == 0 {
                 ""
             } else if setting.table == table {

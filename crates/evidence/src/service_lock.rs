@@ -233,11 +233,11 @@ mod watch_lock_tests {
     #[test]
     fn a_watch_is_known_to_its_own_project_as_long_as_it_runs() {
         let test = TestStore::new();
-        let (root, project) = (test.store.root(), |id: &str| ProjectId::try_from(id).unwrap());
+        let (root, project) = (test.store.root(), |id: &str| ProjectId::try_from(id).expect("an id"));
         let (first, last) = (project("shop-00000000"), project("shop-ffffffff"));
         assert_eq!(watching_process(root, &first), None, "the file is not there");
         for watched in [&first, &last] {
-            let lock = test.store.lock_watch(watched).unwrap();
+            let lock = test.store.lock_watch(watched).expect("nobody else watches");
             let found = [&first, &last, &test.project].map(|project| watching_process(root, project));
             let expected = [&first, &last, &test.project].map(|project| (project == watched).then(std::process::id));
             assert_eq!(found, expected);

@@ -46,7 +46,7 @@ impl WeakerWhen {
             Self::Removed => "fewer entries".to_owned(),
             Self::Changed => "any change".to_owned(),
             Self::OtherContent => "another content".to_owned(),
-            Self::Later(words) => format!("a value further to the right in {}", words.join(", ")),
+            Self::Later(words) => format!("a value that comes later in: {}", words.join(", ")),
         }
     }
 }
