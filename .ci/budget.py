@@ -28,7 +28,7 @@ LIMITS = {
     "prove": 3_200,
     "remote": 1_320,
     "run": 11_460,
-    "sandbox": 12_370,
+    "sandbox": 12_390,
     "service": 9_550,
     "tools": 17_740,
     "tree": 6_180,

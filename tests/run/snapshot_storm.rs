@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::Project;
+use crate::gate::git;
 use crate::tree::SCRIPT;
 use crate::watch_storm::{Dice, change};
 
@@ -78,4 +79,34 @@ fn a_check_sees_the_tree_that_its_verdict_names_while_everything_changes() {
 fn ten_thousand_changes_never_show_a_check_another_tree() {
     let judged = storm(10_000);
     assert!(judged > 20, "only {judged} runs had a snapshot");
+}
+
+/// git replaces the index and removes messages and heads of what it has finished, also while a check starts.
+#[test]
+fn git_may_replace_and_remove_its_own_files_while_checks_start() {
+    let checks: String = (0..8).map(|number| format!("[[check]]\nname = \"c{number}\"\ncommand = [\"true\"]\n")).collect();
+    let project = Project::new().toml(&checks).file("shop.txt", "good\n");
+    git(&project, &["init", "--quiet"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "--quiet", "--message", "first"]);
+    project.proctor(["run"]).success();
+    let (is_over, own) = (AtomicBool::new(false), project.path().join(".git"));
+    let index = fs::read(own.join("index")).expect("git wrote it");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                fs::write(own.join("MERGE_MSG"), "text\n").expect("it is ours");
+                fs::write(own.join("index.lock"), &index).expect("it is ours");
+                fs::rename(own.join("index.lock"), own.join("index")).expect("one directory");
+                thread::sleep(PAUSE);
+                fs::remove_file(own.join("MERGE_MSG")).expect("it is there");
+                thread::sleep(PAUSE);
+            }
+        });
+        let runs: Vec<_> = (0..6).map(|_| project.proctor(["run"]).any_status()).collect();
+        is_over.store(true, Ordering::Relaxed);
+        for run in runs {
+            assert_eq!(run.status, 0, "{}", run.snapshot());
+        }
+    });
 }

@@ -34,6 +34,8 @@ use crate::process::stage::UserAndGroup;
 use crate::process::system_calls::{Reaping, mark_close_on_exec_from, wait_child};
 use proctor_model::{CommandExit, IsolationLevel, SpawnFailure, StopStage};
 
+/// How often an action is made ready whose places change meanwhile.
+const MOST_TRIES: u32 = 3;
 /// Signals that the launcher catches without doing anything. Ignoring them would be wrong, because an ignored signal
 /// stays ignored after `execve(2)`. A caught signal gets its default action again at `execve(2)`, so that a child
 /// reacts to SIGINT even if proctor was started with `nohup` or `&`.
@@ -211,6 +213,7 @@ impl Launcher {
             Some(Err(why)) => return Ok(self.channel.send(&LauncherEvent::Vanished { number, why, group: None }, &[])?),
             None => {}
         }
+        let mut tries = 0;
         loop {
             let level = self.levels.best(start.child.isolation.strongest);
             if level > start.child.isolation.weakest {
@@ -231,6 +234,10 @@ impl Launcher {
                 }
                 Err(obstacle) => obstacle,
             };
+            tries += 1;
+            if obstacle == Obstacle::Stale && tries < MOST_TRIES {
+                continue;
+            }
             // Neither says anything about the tree or the machine: the same run may be carried out again.
             if matches!(obstacle, Obstacle::Keeper(_) | Obstacle::Stale) {
                 let vanished = LauncherEvent::Vanished { number, why: obstacle.to_string(), group: None };

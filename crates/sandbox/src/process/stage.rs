@@ -112,7 +112,7 @@ pub(super) fn stage(
         if matches!(one.place.access, Access::Hidden | Access::ReadOnly | Access::Text { .. }) {
             pin_ancestors(&one.place.path, sandbox, &mut pinned)?;
         }
-        if one.place.access == Access::Hidden && one.kind == Kind::Directory && lies_in_empty_place(one.place, sandbox) {
+        if one.place.access == Access::Hidden && one.kind == Kind::Directory && lies_in_empty_place(one.place, &sandbox.places) {
             // HOME is empty and has to be there, in a directory that is empty itself.
             make_mount_point(&one.place.path, one.kind).map_err(|error| broken("make a place for", &one.place.path, &error))?;
         }
@@ -238,6 +238,11 @@ fn copy_devices() -> Result<Vec<(&'static Path, OwnedFd)>, Obstacle> {
 /// mounted, a path below HOME is no longer the file that was examined when the sandbox was described.
 fn copy_all(places: &[Place]) -> Result<Vec<Copied<'_>>, Obstacle> {
     let is_overlay = |place: &Place| matches!(place.access, Access::Overlay { .. });
+    // git removes files of its own at any moment. Where nothing can be made in the place of one, the action does not find it.
+    let copy = |place| match copy(place) {
+        Err(Obstacle::Stale) if !place.path.exists() && lies_in_empty_place(place, places) => Ok(None),
+        copied => copied,
+    };
     let mut copied = Vec::with_capacity(places.len());
     for (index, place) in places.iter().enumerate().filter(|(_, place)| !is_overlay(place)) {
         copied.extend(copy(place)?.map(|copied| (index, copied)));
@@ -255,7 +260,6 @@ fn copy(place: &Place) -> Result<Option<Copied<'_>>, Obstacle> {
     let refused = |error: &io::Error| broken("copy", &place.path, error);
     let metadata = match fs::metadata(&place.path) {
         Err(error) if place.access == Access::Hidden && is_out_of_reach(&error) => return Ok(None),
-        // git removes files of its own at any moment.
         Err(error) if place.access == Access::ReadOnly && error.kind() == io::ErrorKind::NotFound => return Err(Obstacle::Stale),
         found => found.map_err(|error| refused(&error))?,
     };
@@ -334,8 +338,8 @@ fn escape_option(path: &Path) -> String {
 }
 
 /// Returns whether the place around a place shows nothing of what is on disk, so that a mount point in it has to be made.
-fn lies_in_empty_place(place: &Place, sandbox: &Sandbox) -> bool {
-    let around = sandbox.places.iter().rev().find(|around| place.path.starts_with(&around.path) && around.path != place.path);
+fn lies_in_empty_place(place: &Place, places: &[Place]) -> bool {
+    let around = places.iter().rev().find(|around| place.path.starts_with(&around.path) && around.path != place.path);
     around.is_some_and(|around| matches!(around.access, Access::Hidden | Access::Private { .. } | Access::Layer { .. }))
 }
 
@@ -352,7 +356,11 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
             let refused = |errno: Errno| broken("mount memory at", path, &errno.into());
             mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777")).map_err(refused)
         }
-        (_, Some(mount)) => attach_mount(mount, path).map_err(|error| broken("attach", path, &error)),
+        (_, Some(mount)) => attach_mount(mount, path).map_err(|error| match error.kind() {
+            // git has put another file in its place since it was copied.
+            io::ErrorKind::NotFound if one.place.access == Access::ReadOnly => Obstacle::Stale,
+            _ => broken("attach", path, &error),
+        }),
         (_, None) => Ok(()),
     }
 }
