@@ -356,10 +356,10 @@ fn attach(one: &Copied<'_>, covers: &mut Covers) -> Result<(), Obstacle> {
             let refused = |errno: Errno| broken("mount memory at", path, &errno.into());
             mount(Some("tmpfs"), path, Some("tmpfs"), flags, Some("mode=1777")).map_err(refused)
         }
-        (_, Some(mount)) => attach_mount(mount, path).map_err(|error| match error.kind() {
+        (_, Some(mount)) => attach_mount(mount, path).map_err(|error| {
             // git has put another file in its place since it was copied.
-            io::ErrorKind::NotFound if one.place.access == Access::ReadOnly => Obstacle::Stale,
-            _ => broken("attach", path, &error),
+            let is_gone = one.place.access == Access::ReadOnly && error.kind() == io::ErrorKind::NotFound;
+            if is_gone { Obstacle::Stale } else { broken("attach", path, &error) }
         }),
         (_, None) => Ok(()),
     }
