@@ -16,7 +16,7 @@ use nix::sys::stat::{FileStat, SFlag, lstat};
 
 use super::every_file::is_written_by_tools;
 use super::known_files::{FileSurvey, Found, KnownFiles, ReadingRoom};
-use super::listings::{KnownListing, KnownListings, saved_directory};
+use super::listings::{KnownListing, KnownListings, saved_directory, unchanged};
 use proctor_evidence::Store;
 use proctor_index as index;
 use proctor_model::{Digest, IdentityWriter, Timestamp};
@@ -107,8 +107,12 @@ impl SavedDirectory {
 
     /// Returns the latest change of a file that the look met, too.
     fn look_within(&self, depth: LookDepth, room: ReadingRoom) -> (LookedDirectory, i64) {
-        let known =
-            index::read_tree_index(&self.listings).and_then(|bytes| KnownListings::from_bytes(&bytes)).unwrap_or_default();
+        let bytes = index::read_tree_index(&self.listings);
+        let unchanged = bytes.as_deref().filter(|_| depth == LookDepth::Listings).and_then(unchanged);
+        if let Some(digest) = unchanged {
+            return (LookedDirectory::Known(digest), i64::MIN);
+        }
+        let known = bytes.and_then(|bytes| KnownListings::from_bytes(&bytes)).unwrap_or_default();
         let (begun, listings) = (clock::now(), KnownListings::default());
         let mut look =
             DirectoryLook { saved: self, depth, room, begun, known, listings, files: None, entries: 0, is_open: false };
@@ -229,7 +233,7 @@ impl DirectoryLook<'_> {
             let has_met_all = self.depth == LookDepth::EveryStamp && !self.is_open;
             let files = if has_met_all { files.finish() } else { files.finish_with_others() };
             save(&self.saved.files, || files.unsaved_bytes());
-            save(&self.saved.listings, || Some(self.listings.to_bytes(&self.saved.directory)));
+            save(&self.saved.listings, || Some(self.listings.to_bytes(&self.saved.directory, !self.is_open)));
         }
         if self.is_open {
             return LookedDirectory::Unreadable;
