@@ -18,7 +18,7 @@ use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError, supervise,
 };
 use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions};
-use proctor_sandbox::{MissingDirectories, SandboxRequest, prepare_sandbox};
+use proctor_sandbox::{MissingDirectories, SandboxRequest, SystemPlaces, prepare_sandbox};
 
 /// The isolation levels that may be unavailable. A process group is always available.
 const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock];
@@ -104,6 +104,7 @@ pub(crate) fn trial_launch<'r>(
         environment: &environment.variables,
         ambient: request.ambient,
         settings: request.settings,
+        system: &SystemPlaces::look(),
         own_caches: None,
         guarded: &[],
         inputs: &[],

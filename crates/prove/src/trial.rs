@@ -21,7 +21,7 @@ use proctor_project::{
 use proctor_run::{names_in, read_source, take_report_below};
 use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
 use proctor_sandbox::snapshot::{RunLayers, SnapshotError};
-use proctor_sandbox::{ChildEnvironment, MissingDirectories, SandboxRequest, Secrets, isolation, usual_places};
+use proctor_sandbox::{ChildEnvironment, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, isolation, usual_places};
 use proctor_tools::{self as tools, ReportRequest};
 use proctor_tree::TreeIndex;
 
@@ -68,6 +68,7 @@ pub(crate) struct Trials<'a> {
     /// The name of the directory for what the commands leave.
     run_id: RunId,
     manifests: BTreeSet<String>,
+    system: SystemPlaces,
     made: u32,
     survey: Option<EnvironmentSurvey>,
     /// When every command is to have ended; `None` if there is no such time.
@@ -105,7 +106,20 @@ impl<'a> Trials<'a> {
         let seen = SeenByChecks::new(&runner.ambient, request, &index, Some(base.environments.clone()));
         let extent = SurveyScope { extent: SurveyExtent::DecidingFiles, earlier: EarlierLook::Leave };
         let survey = installed.begin_environment_survey(&evidence.store, &request.scope.project, seen, extent);
-        Ok(Self { workspace, held, request, base, layers, run_id, manifests, made: 0, survey: Some(survey), deadline: None })
+        let system = SystemPlaces::look();
+        Ok(Self {
+            workspace,
+            held,
+            request,
+            base,
+            layers,
+            run_id,
+            manifests,
+            system,
+            made: 0,
+            survey: Some(survey),
+            deadline: None,
+        })
     }
 
     /// Returns the index of the working tree, and the directory with its copy.
@@ -265,6 +279,7 @@ impl<'a> Trials<'a> {
             environment: &environment.variables,
             ambient: &runner.ambient,
             settings: &request.settings.sandbox,
+            system: &self.system,
             own_caches: Some(&own_caches),
             guarded: &[],
             inputs: &inputs,

@@ -59,8 +59,8 @@ use proctor_project::{
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
 use proctor_sandbox::{
-    ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, is_python_source, isolation, selects_toolchain,
-    usual_places,
+    ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, is_python_source, isolation,
+    selects_toolchain, usual_places,
 };
 use proctor_tools as tools;
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
@@ -159,6 +159,7 @@ pub(crate) struct Performer<'w, 'c> {
     index: &'c TreeIndex,
     /// The names of the tree's files that select toolchains.
     manifests: BTreeSet<String>,
+    system: SystemPlaces,
     /// The look at what the checks see outside of the tree. It begins before the first check.
     pub(crate) toolchains: Option<ToolchainSurvey>,
 }
@@ -197,6 +198,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             in_place,
             index,
             manifests: manifests(index),
+            system: SystemPlaces::look(),
             toolchains: None,
         }
     }
@@ -423,6 +425,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             environment: &environment.variables,
             ambient,
             settings: &settings,
+            system: &self.system,
             own_caches: Some(&own_caches),
             guarded: &guarded,
             inputs: &inputs,

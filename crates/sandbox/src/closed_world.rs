@@ -9,6 +9,8 @@ use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::thread::{self, JoinHandle};
 
 use nix::unistd::{Gid, Uid, geteuid, getgroups};
 
@@ -56,18 +58,38 @@ impl Writers {
     }
 }
 
+/// What users may write in the directories of the system. It is the same for all actions of a run, and takes a thousand looks, so a thread of
+/// its own finds it while the run gets ready.
+pub struct SystemPlaces(LazyLock<Vec<PathBuf>, Box<dyn FnOnce() -> Vec<PathBuf> + Send>>);
+
+impl SystemPlaces {
+    /// Begins to look for them.
+    pub fn look() -> Self {
+        // Without a thread they are looked for when they are needed.
+        let looking = thread::Builder::new().name("system places".to_owned()).spawn(written_places).ok();
+        let finish = move || looking.map(JoinHandle::join).and_then(Result::ok).unwrap_or_else(written_places);
+        Self(LazyLock::new(Box::new(finish)))
+    }
+}
+
+fn written_places() -> Vec<PathBuf> {
+    let (writers, mut closed) = (Writers::own(), Vec::new());
+    for (directory, levels) in INSPECTED {
+        close_written(Path::new(directory), *levels, &writers, &mut closed);
+    }
+    closed
+}
+
 /// Returns the directories and files that a closed world hides: everything that is not of the system, HOME, the directories
 /// around the project, and what users may write in directories of the system.
-pub(super) fn closed_places(project: &Path, home: Option<&Path>) -> io::Result<Vec<PathBuf>> {
+pub(super) fn closed_places(project: &Path, home: Option<&Path>, system: &SystemPlaces) -> io::Result<Vec<PathBuf>> {
     let writers = Writers::own();
     let mut closed = Vec::new();
     close_beside_system(Path::new("/"), &writers, &mut closed)?;
     closed.extend(home.map(Path::to_owned));
     // What lies beside the project is not of the project, in a directory of the system either.
     closed.extend(project.ancestors().skip(1).filter(|around| is_inside_system(around)).map(Path::to_owned));
-    for (directory, levels) in INSPECTED {
-        close_written(Path::new(directory), *levels, &writers, &mut closed);
-    }
+    closed.extend(system.0.iter().cloned());
     Ok(closed)
 }
 
@@ -117,7 +139,8 @@ mod tests {
 
     #[test]
     fn the_system_stays_and_what_lies_beside_it_is_closed() {
-        let closed = closed_places(Path::new("/srv/sites/shop"), Some(Path::new("/nowhere/ada"))).expect("a root");
+        let closed =
+            closed_places(Path::new("/srv/sites/shop"), Some(Path::new("/nowhere/ada")), &SystemPlaces::look()).expect("a root");
         let is_closed = |path: &str| closed.iter().any(|closed| Path::new(path).starts_with(closed));
         for path in ["/home/x", "/root/x", "/nowhere/ada", "/var/log", "/srv/sites"] {
             assert!(is_closed(path) || !Path::new(path).exists() && !path.starts_with("/srv"), "{path}: {closed:?}");
@@ -132,7 +155,8 @@ mod tests {
     fn what_others_may_write_is_closed_for_root_too() {
         use std::os::unix::fs::PermissionsExt as _;
         let Ok(open) = tempfile::tempdir_in("/srv").or_else(|_| tempfile::tempdir_in("/opt")) else { return };
-        let closed = || closed_places(Path::new("/nowhere/shop"), None).expect("a root").contains(&open.path().to_owned());
+        let places = || closed_places(Path::new("/nowhere/shop"), None, &SystemPlaces::look()).expect("a root");
+        let closed = || places().contains(&open.path().to_owned());
         assert!(!closed(), "only its owner writes it");
         fs::set_permissions(open.path(), fs::Permissions::from_mode(0o777)).expect("ours");
         assert!(closed());

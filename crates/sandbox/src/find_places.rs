@@ -84,7 +84,7 @@ impl PlaceFinder<'_, '_> {
     }
 
     fn close_world(&mut self) -> Result<(), SandboxError> {
-        let closed = closed_places(&self.survey.project, self.survey.home.as_deref());
+        let closed = closed_places(&self.survey.project, self.survey.home.as_deref(), self.request.system);
         let closed = closed.map_err(|source| SandboxError::Look { path: "/".into(), source })?;
         closed.iter().for_each(|path| self.add(path, PlaceRule::Closed, Access::Hidden));
         Ok(())

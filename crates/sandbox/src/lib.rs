@@ -37,6 +37,7 @@ use proctor_model::{Access, Action, Place, Sandbox, SandboxSettings, VisibleDire
 
 use crate::arrange::PlaceRule;
 
+pub use closed_world::SystemPlaces;
 pub use credentials::hidden_files_table;
 pub use denied_write::list_for_settings;
 pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on, search_path};
@@ -68,6 +69,7 @@ pub struct SandboxRequest<'a> {
     /// The environment variables of proctor itself.
     pub ambient: &'a BTreeMap<OsString, OsString>,
     pub settings: &'a SandboxSettings,
+    pub system: &'a SystemPlaces,
     /// The names of the tree's files that select toolchains ([`selects_toolchain`]), and of one of its modules of Python
     /// ([`is_python_source`]). What lies in the action's directory and above it, up to the repository's root, is looked up beside them.
     pub manifests: &'a BTreeSet<String>,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use crate::{MissingDirectories, SandboxError, SandboxRequest, prepare_sandbox};
+use crate::{MissingDirectories, SandboxError, SandboxRequest, SystemPlaces, prepare_sandbox};
 use proctor_model::testing;
 use proctor_model::{
     Access, ActionPhase, HomeAccess, PackageCredentials, ProtectionMode, Sandbox, SandboxSettings, World as WorldSetting,
@@ -107,6 +107,7 @@ impl World {
             environment: &self.environment,
             ambient: &self.ambient,
             settings: &self.settings,
+            system: &SystemPlaces::look(),
             own_caches: None,
             guarded: &self.guarded,
             inputs: &self.inputs,

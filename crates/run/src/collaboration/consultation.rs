@@ -24,7 +24,8 @@ use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
 use proctor_sandbox::{
-    ChildEnvironment, EnvironmentAdditions, MissingDirectories, SandboxError, SandboxRequest, isolation, second_paths_of,
+    ChildEnvironment, EnvironmentAdditions, MissingDirectories, SandboxError, SandboxRequest, SystemPlaces, isolation,
+    second_paths_of,
 };
 
 /// The command-line programs of trackers. They are hidden from models in every directory of the search path.
@@ -225,6 +226,7 @@ fn model_isolation(
         environment: &environment.variables,
         ambient,
         settings: &settings,
+        system: &SystemPlaces::look(),
         own_caches: None,
         guarded: &[],
         inputs: &[],
