@@ -74,9 +74,8 @@ impl Tables {
     /// not made, because its time grows with the file.
     fn probe(&self) -> rusqlite::Result<()> {
         let tables = TABLES.iter().map(|(table, _)| *table).chain([CACHE_TABLE, SEALS_TABLE]).chain(HISTORY_TABLES);
-        for table in tables {
-            self.connection.query_row(&format!("SELECT 1 FROM {table} LIMIT 1"), [], |_| Ok(())).optional()?;
-        }
+        let first_rows: Vec<String> = tables.map(|table| format!("(SELECT 1 FROM {table} LIMIT 1)")).collect();
+        self.connection.query_row(&format!("SELECT {}", first_rows.join(", ")), [], |_| Ok(()))?;
         // Questions about past results name this index, so a file without it could not answer them.
         let indexed = "SELECT 1 FROM history_results INDEXED BY history_results_carried_out WHERE project = '' AND check_number = 0 \
                        AND reused IS NULL LIMIT 1";
