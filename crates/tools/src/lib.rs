@@ -13,7 +13,6 @@
 mod advise;
 mod ansi;
 mod asked;
-mod asked_files;
 mod cargo_test;
 mod checker_call;
 mod client;
@@ -70,7 +69,6 @@ mod tsc;
 mod xml;
 
 pub use advise::advise_file;
-pub use asked_files::{AskedFiles, NotingFiles};
 pub use checker_call::find_arguments;
 pub use client::{BROWSER_DRIVER, SCREENSHOT, SQLITE_NOT_OPENED};
 pub use configured_outputs::{configured_outputs, may_name_outputs};

@@ -9,7 +9,7 @@ use crate::project::{env_file, inputs, root_search, specification_files};
 use proctor_evidence::read_regular_file;
 use proctor_model::{CommandExit, Plan, Problem};
 use proctor_plan::config::{self, Configuration, UserAllowance};
-use proctor_plan::spec::{self, DiskFiles, PlannedBefore};
+use proctor_plan::spec::{self, DiskFiles, FoundBefore};
 use proctor_project::{MissingOwnPlan, PlanlessReason};
 
 /// The name of the file with a project's settings.
@@ -93,14 +93,14 @@ pub fn configuration(environment: &Environment, root: &Path) -> Result<(Configur
     configuration_again(environment, root, &mut LastSettings::default())
 }
 
-/// The texts of a project's settings and of the user's own configuration that were read last, each with what it says, and the plan
-/// that was made last. Before each run the files are read again; a text that did not change is not parsed again, and no plan is made again
-/// unless an answer of the files changed that it was made of.
+/// The texts of a project's settings and of the user's own configuration that were read last, each with what it says, and the checks that
+/// were found last. Before each run the files are read again; a text that did not change is not parsed again, and no check is searched
+/// for again unless a file changed that says so.
 #[derive(Debug, Default)]
 pub struct LastSettings {
     project: Option<(String, Configuration)>,
     user: Option<(String, UserAllowance)>,
-    planned: Option<PlannedBefore>,
+    found: FoundBefore,
 }
 
 /// Returns what a text says: from `last`, if this is the same text, else from `read`, which is then the last one.
@@ -235,7 +235,7 @@ pub fn describe_again(
 ) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
     let (mut configuration, has_file) = configuration_again(environment, root, last)?;
     let files = DiskFiles::new(root);
-    let mut plan = spec::plan_again(&configuration, &files, &directory_name(root), &mut last.planned).map_err(|problems| {
+    let mut plan = spec::plan_again(&configuration, &files, &directory_name(root), &mut last.found).map_err(|problems| {
         let reason = if spec::lacks_only_checks(&problems) { PlanlessReason::WithoutChecks } else { PlanlessReason::Wrong };
         Planless { reason, error: from_problems(&problems) }
     });

@@ -2,9 +2,7 @@
 
 mod refused;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::rc::Rc;
 
 use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
 use crate::spec::action::{configured_action, found_command, plain_action};
@@ -21,8 +19,8 @@ use proctor_model::{
     PolicyOptions, Problem, ProtectionMode, RemoteRun, Reuse, TaskId, Tool, ToolClass, WithoutServer,
 };
 use proctor_tools::{
-    AskedFiles, FoundCheck, FoundChecks, FoundPolicy, NotingFiles, ProjectFiles, ProposedCheck, RunCommand, command_text,
-    find_checks, find_checks_of, may_have_control, remark, tests_not_run, uncovered,
+    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, ProposedCheck, RunCommand, command_text, may_have_control,
+    remark, tests_not_run, uncovered,
 };
 
 /// Makes the plan for the checks of a configuration.
@@ -32,9 +30,18 @@ use proctor_tools::{
 /// Returns every problem of the configuration that only the project's files show. It is also an error if there are no
 /// checks.
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    resolve_again(configuration, files, project_name, &mut FoundBefore::default())
+}
+
+fn resolve_again(
+    configuration: &Configuration,
+    files: &dyn ProjectFiles,
+    project_name: &str,
+    before: &mut FoundBefore,
+) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
     let checks = configuration.checks.iter().enumerate();
-    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check)).collect();
+    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, before)).collect();
     if configuration.checks.is_empty() {
         resolver.problems.push(without_checks(configuration, files, &[]));
     }
@@ -49,8 +56,17 @@ pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_
 ///
 /// When no checks are found. The hint of the problem says what is missing.
 pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
+    discover_again(configuration, files, project_name, &mut FoundBefore::default())
+}
+
+fn discover_again(
+    configuration: &Configuration,
+    files: &dyn ProjectFiles,
+    project_name: &str,
+    before: &mut FoundBefore,
+) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    let FoundChecks { found, notes } = find_checks(files);
+    let FoundChecks { found, notes } = before.find_all(files);
     resolver.notes = notes;
     let mut steps = Vec::new();
     for (index, found) in found.iter().enumerate() {
@@ -72,25 +88,11 @@ pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project
 ///
 /// Returns the same errors as [`resolve`] for configured checks and as [`discover`] for discovered ones.
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
-    let files = &FilesAfterPrerequisites::of(configuration, files);
-    if configuration.checks.is_empty() {
-        discover(configuration, files, project_name)
-    } else {
-        resolve(configuration, files, project_name)
-    }
+    plan_again(configuration, files, project_name, &mut FoundBefore::default())
 }
 
-/// The plan that was made of a project before, and what it was made of.
-#[derive(Debug)]
-pub struct PlannedBefore {
-    configuration: Configuration,
-    project_name: String,
-    asked: AskedFiles,
-    pub(super) plan: Result<Plan, Vec<Problem>>,
-}
-
-/// Makes the plan of a project as [`plan`] does, unless the one from before still holds: the configuration is the same, and the files
-/// answer what they answered. `before` must only be used for one project.
+/// Makes the plan of a project as [`plan`] does, for a project whose files may have been searched before: a finder searches again only
+/// where a file that it read has changed. `before` must only be used for one project.
 ///
 /// # Errors
 ///
@@ -99,19 +101,14 @@ pub fn plan_again(
     configuration: &Configuration,
     files: &dyn ProjectFiles,
     project_name: &str,
-    before: &mut Option<PlannedBefore>,
+    before: &mut FoundBefore,
 ) -> Result<Plan, Vec<Problem>> {
-    let holds = |before: &&PlannedBefore| {
-        before.configuration == *configuration && before.project_name == project_name && before.asked.holds(files)
-    };
-    if let Some(before) = before.as_ref().filter(holds) {
-        return before.plan.clone();
+    let files = &FilesAfterPrerequisites::of(configuration, files);
+    if configuration.checks.is_empty() {
+        discover_again(configuration, files, project_name, before)
+    } else {
+        resolve_again(configuration, files, project_name, before)
     }
-    let noting = NotingFiles::new(files);
-    let plan = plan(configuration, &noting, project_name);
-    let (configuration, project_name) = (configuration.clone(), project_name.to_owned());
-    *before = Some(PlannedBefore { configuration, project_name, asked: noting.finish(), plan: plan.clone() });
-    plan
 }
 
 /// Makes the plan for one command that is given on the command line. Configured checks do not run; all other settings
@@ -145,15 +142,13 @@ pub fn plan_command(
 struct Resolver<'c> {
     configuration: &'c Configuration,
     files: &'c dyn ProjectFiles,
-    /// What was found of each tool that was asked for.
-    found: BTreeMap<Tool, Rc<FoundChecks>>,
     notes: Vec<PlanNote>,
     problems: Vec<Problem>,
 }
 
 impl<'c> Resolver<'c> {
     fn new(configuration: &'c Configuration, files: &'c dyn ProjectFiles) -> Self {
-        Self { configuration, files, found: BTreeMap::new(), notes: Vec::new(), problems: Vec::new() }
+        Self { configuration, files, notes: Vec::new(), problems: Vec::new() }
     }
 
     fn note(&mut self, subject: &str, message: Option<String>) {
@@ -165,18 +160,13 @@ impl<'c> Resolver<'c> {
         self.problems.push(problem.within(&self.configuration.file, check.action.name.place));
     }
 
-    fn find_of(&mut self, tool: Tool) -> Rc<FoundChecks> {
-        let files = self.files;
-        Rc::clone(self.found.entry(tool).or_insert_with(|| Rc::new(find_checks_of(tool, files))))
-    }
-
-    fn step(&mut self, number: usize, check: &Check) -> Option<Action> {
+    fn step(&mut self, number: usize, check: &Check, before: &mut FoundBefore) -> Option<Action> {
         let settings = &check.action;
         let said = check.tool.as_ref().map(|tool| tool.value);
         let Some(command) = &settings.command else {
             self.of_report(check, said.unwrap_or_default());
             let tool = said.unwrap_or_default();
-            let findings = self.find_of(tool);
+            let findings = before.find_of(tool, self.files);
             let found = self.find_command_of_tool(check, tool, &findings)?;
             let action = configured_action(ActionPhase::Step, number, settings, found.tool, found_command(found));
             let directory = PathBuf::from(&found.directory);
@@ -210,7 +200,7 @@ impl<'c> Resolver<'c> {
         let same = |found: &&FoundCheck| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
         // Only the finder of this tool can find the same command, and no finder finds one that is judged by its exit code.
         let is_of_a_finder = tool.judged_by() != JudgedBy::ExitCode;
-        let found = if is_of_a_finder { self.find_of(tool) } else { Rc::default() };
+        let found = if is_of_a_finder { before.find_of(tool, self.files) } else { FoundChecks::default() };
         let ours = found.found.iter().find(same);
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
         let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());

@@ -10,7 +10,7 @@ use crate::spec::{
     discover, init_text, plan, plan_again, plan_command, plan_digest, plan_terms, propose_order, propose_triggers, resolve,
 };
 use proctor_model::{Action, BlockOn, CheckOrder, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
-use proctor_tools::FakeFiles;
+use proctor_tools::{FakeFiles, FoundBefore};
 
 fn found(files: &FakeFiles) -> Plan {
     discover(&Configuration::default(), files, "quotes").expect("something is there")
@@ -341,25 +341,20 @@ fn settings_without_checks_keep_the_discovered_checks() {
 }
 
 #[test]
-fn a_plan_is_made_again_only_when_the_settings_or_an_answer_of_the_files_changed() {
-    let (mut before, files) = (None, quotes().and("web/quotes.ts", ""));
-    let mut is_made = |text: &str, files: &FakeFiles| {
+fn finders_search_only_for_tools_that_a_check_has_and_not_again_while_nothing_changed() {
+    let (mut before, files) = (FoundBefore::default(), quotes());
+    let mut runs = |text: &str, files: &FakeFiles| {
         let configuration = read(text, "proctor.toml").expect("a right text");
         let again = plan_again(&configuration, files, "quotes", &mut before).expect("a plan");
-        let is_made = again.project_name == "quotes";
-        if is_made {
-            assert_eq!(again, plan(&configuration, files, "quotes").expect("a plan"));
-            // Whoever gets this name gets the plan that was kept.
-            let kept = before.as_mut().and_then(|before| before.plan.as_mut().ok());
-            "kept".clone_into(&mut kept.expect("a plan is kept").project_name);
-        }
-        is_made
+        assert_eq!(again, plan(&configuration, files, "quotes").expect("a plan"));
+        before.finders_run()
     };
+    assert_eq!(runs("[[check]]\nname = \"make\"\ncommand = [\"make\", \"check\"]\n", &files), 0, "no finder finds this command");
     let tests = "[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]\n";
-    assert!(is_made(tests, &files) && !is_made(tests, &files));
-    assert!(!is_made(tests, &files.clone().and("web/quotes.ts", "changed")), "nobody asked for it");
-    assert!(is_made("", &files) && !is_made("", &files), "other settings");
-    assert!(is_made("", &files.and("pyproject.toml", "[tool.mypy]\n[tool.pytest]\n")), "other content");
+    assert_eq!(runs(tests, &files), 1, "only that of pytest could find the same command");
+    assert_eq!(runs(tests, &files), 1);
+    let all = runs("", &files);
+    assert_eq!(runs("", &files), all, "nothing has changed");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod entries;
 mod environments;
 mod followed;
+mod found_before;
 mod lock_files;
 mod members;
 mod node_runner;
@@ -15,8 +16,9 @@ mod sole;
 mod test_command;
 
 use crate::project_files::{ProjectFiles, within};
-use crate::table::{ROWS, row_of};
+use crate::table::row_of;
 pub use followed::RunCommand;
+pub use found_before::FoundBefore;
 pub(super) use lock_files::runners;
 pub use lock_files::{MissingInstallation, install_command, interpreter_of, missing_installations, without_runner};
 use members::members;
@@ -89,24 +91,7 @@ pub(super) enum Looked {
 
 /// Discovers the checks of a project. The order of the tool table `ROWS` is the order in which they run.
 pub fn find_checks(files: &dyn ProjectFiles) -> FoundChecks {
-    find_rows(files, |_| true)
-}
-
-/// Discovers the checks of one tool.
-pub fn find_checks_of(tool: Tool, files: &dyn ProjectFiles) -> FoundChecks {
-    find_rows(files, |other| other == tool)
-}
-
-fn find_rows(files: &dyn ProjectFiles, is_wanted: impl Fn(Tool) -> bool) -> FoundChecks {
-    let (mut all, mut directories) = (FoundChecks::default(), None);
-    for find in ROWS.iter().filter(|row| is_wanted(row.tool)).filter_map(|row| row.find) {
-        if find(files, "", &mut all) == Looked::Silent {
-            for package in directories.get_or_insert_with(|| packages(files)) {
-                find(files, package, &mut all);
-            }
-        }
-    }
-    all
+    FoundBefore::default().find_all(files)
 }
 
 impl FoundChecks {
