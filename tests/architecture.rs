@@ -78,7 +78,7 @@ const WORLD: &[&str] = &[
 /// The files of pure crates that may see the world, each with the reason.
 const PURE_BUT: &[(&str, &str)] = &[
     (
-        "crates/model/src/large_report.rs",
+        "crates/model/src/report_file.rs",
         "reads parts of a file that its caller opened, because the file may be larger than memory",
     ),
     ("crates/plan/src/spec/files.rs", "is what reads a project's files for those who plan"),

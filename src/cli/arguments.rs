@@ -7,24 +7,20 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use crate::cli::attest_arguments::AttestOptions;
 use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
-use crate::cli::gate_arguments::GateOptions;
+use crate::cli::gate_arguments::{AttestOptions, GateOptions, ProveOptions};
 use crate::cli::generate_arguments::{GenerateOptions, GenerateVerb};
-use crate::cli::govern_arguments::GovernOptions;
-use crate::cli::help::group_commands;
+use crate::cli::help::{self, group_commands};
 use crate::cli::history_arguments::{HistoryOptions, LogOptions};
 use crate::cli::hook_arguments::HookOptions;
-use crate::cli::project_place::ProjectPlace;
-use crate::cli::prove_arguments::ProveOptions;
+use crate::cli::project_place::{ProjectPlace, ValueOptions};
 use crate::cli::render;
-use crate::cli::review_arguments::ReviewOptions;
+use crate::cli::review_arguments::{GovernOptions, ReviewOptions};
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
     LspOptions, McpOptions, OpenOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
-use crate::cli::value_arguments::ValueOptions;
 use proctor_model::{NextNode, Phase};
 use proctor_plan::config::nearest;
 use proctor_project::IdentityAnswer;
@@ -40,9 +36,31 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-/// The commands; `help.rs` says in which group each is listed.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+/// Makes the enum of the commands, and a function that makes the arguments of one command alone.
+macro_rules! commands {
+    ($($name:ident($options:ident)),+ $(,)?) => {
+        /// The commands; `help.rs` says in which group each is listed.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($name($options)),+
+        }
+
+        impl Command {
+            /// Returns the program with this one command.
+            fn alone(name: &'static str) -> Option<clap::Command> {
+                let of = |augment: fn(clap::Command) -> clap::Command| {
+                    clap::Command::new("proctor").subcommand(augment(clap::Command::new(name)))
+                };
+                $(if stringify!($name).eq_ignore_ascii_case(name) {
+                    return Some(of(<$options as Args>::augment_args));
+                })+
+                None
+            }
+        }
+    };
+}
+
+commands!(
     Run(RunOptions),
     Watch(WatchOptions),
     Init(InitOptions),
@@ -73,7 +91,7 @@ pub(crate) enum Command {
     Prove(ProveOptions),
     Attest(AttestOptions),
     Generate(GenerateOptions),
-}
+);
 
 /// Run the checks once and seal the evidence
 ///
@@ -437,6 +455,11 @@ impl Arguments {
     /// Parses arguments. A command that has moved below another one is found by its old name too, as `proctor diff` is
     /// `proctor history diff`; that is said by `note`.
     fn parse(mut words: Vec<OsString>, note: impl FnOnce(&str)) -> Result<Self, clap::Error> {
+        // The arguments of the other commands are only needed for what is said of wrong ones.
+        let alone = words.get(1).and_then(|word| Command::alone(help::name_of(word.to_str()?)?));
+        if let Some(matches) = alone.and_then(|program| program.try_get_matches_from(&words).ok()) {
+            return Self::from_arg_matches(&matches);
+        }
         let read = |words: &[OsString]| group_commands(Self::command()).try_get_matches_from(words);
         let matches = match read(&words) {
             Err(error) => match places_of_unknown(&error).as_slice() {

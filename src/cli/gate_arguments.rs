@@ -1,8 +1,11 @@
-//! The arguments of `proctor gate`. The doc comments are the help texts (house style H1).
+//! The arguments of `gate`, `attest` and `prove`, which are about commits. The doc comments are the help texts (house style H1).
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgGroup, Args, ValueEnum};
+
+use crate::cli::service_arguments::read_timeout;
 
 /// Say whether a commit is proved: whether its checks passed on exactly its content
 ///
@@ -72,4 +75,90 @@ pub(crate) struct GateOptions {
 pub(crate) enum GateHook {
     /// Before commits are pushed
     PrePush,
+}
+
+/// Tell others, signed, what proves a commit: a git note that they verify without running anything
+///
+/// If `proctor gate` says that the commit is proved, the runs on which that rests are written as signed in-toto statements into a note of
+/// the commit's tree object (`refs/notes/proctor-attest`), which outlives an amend or a rebase. They name checks, tests, isolation,
+/// platform and time, and no host, user, absolute path or output. Others judge them with `proctor gate --from-notes`.
+///
+/// `--accept-changes` is for a commit that asks for less than the trusted one: somebody whose key the trusted commit's `signers` name
+/// accepts the listed changes at a terminal, for this content beside this trusted commit. Where nothing trusted is known, the commit is
+/// accepted in this store.
+///
+/// Exit codes: 0 attested; otherwise those of `proctor gate`, with its answer: 1 red, 5 not tested, 3 not accepted.
+///
+/// Examples:
+///   proctor attest --dry-run
+///   proctor attest --push
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct AttestOptions {
+    /// The commit, as for `proctor gate`; a commit that is named is named in the statements too [default: HEAD]
+    #[arg(value_name = "REV")]
+    pub(crate) revision: Option<String>,
+    /// Print the statements, and sign and write nothing
+    #[arg(long, conflicts_with = "bundle")]
+    pub(crate) dry_run: bool,
+    /// Write the signed statements to this new file too, as one JSON document
+    #[arg(long, value_name = "FILE")]
+    pub(crate) bundle: Option<PathBuf>,
+    /// Write what `actions/attest` takes into this new directory: `commit.txt` as the subject, and `predicate.json`
+    #[arg(long, value_name = "DIR", conflicts_with = "dry_run")]
+    pub(crate) in_toto: Option<PathBuf>,
+    /// Push the notes to the remote repository that `git` of `[share]` names, which a person approved
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) push: bool,
+    /// Fetch the notes of others from there, and do nothing else
+    #[arg(long, conflicts_with_all = ["dry_run", "push", "bundle", "in_toto", "accept_changes", "revision"])]
+    pub(crate) fetch: bool,
+    /// Accept, as a person whose key the trusted commit names, that the commit asks for less than the trusted one
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) accept_changes: bool,
+    /// Take the policy from this commit, or from a file like `proctor.toml`
+    #[arg(long, value_name = "REV|FILE")]
+    pub(crate) policy_from: Option<String>,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+}
+
+/// Say whether the tests of a change fail without the change
+///
+/// The tests that the change adds or changes are run twice: with the change, and with its source taken back and its tests left in place.
+/// Those of pytest, Jest, Vitest, `node --test`, Playwright, Cargo and Go get a word each; those of other tools are not tried.
+///
+/// Without RANGE, the working tree is compared with the commit where the branch left its upstream, or with HEAD if it follows none. No
+/// verdict is given. The answer is stored as evidence if the working tree is what it is about: `[gate] prove` asks for it.
+///
+/// Exit codes: 0 proved, or the change has no source; 1 not proved; 3 the tests need the change and assert nothing that was seen to fail;
+/// 5 the tests could not be run. With `--base`: 1 if a failure is yours, 3 if one cannot be told.
+///
+/// Examples:
+///   proctor prove
+///   proctor prove main..HEAD
+///   proctor prove --base
+///   proctor prove --hunks --budget 10m
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ProveOptions {
+    /// The change: `BASE..REV`, or `BASE` for the working tree; both begin where they part
+    #[arg(value_name = "RANGE")]
+    pub(crate) range: Option<String>,
+    /// Say of what fails now: `was red before` on the base too, or `yours`
+    #[arg(long)]
+    pub(crate) base: bool,
+    /// Take each changed function back alone: which test notices it?
+    #[arg(long, conflicts_with = "base")]
+    pub(crate) hunks: bool,
+    /// The longest time for that; the rest is not tried
+    #[arg(long, default_value = "2m", value_name = "DURATION", value_parser = read_timeout, requires = "hunks")]
+    pub(crate) budget: Duration,
+    /// The project's directory
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub(crate) project: PathBuf,
+    /// Print the answer as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -24,6 +24,11 @@ const GROUPS: &[Group] = &[
     Group { heading: "Printed data", commands: &["generate"] },
 ];
 
+/// Returns the command with this name.
+pub(crate) fn name_of(word: &str) -> Option<&'static str> {
+    EVERY_DAY.iter().chain(GROUPS.iter().flat_map(|group| group.commands)).find(|name| **name == word).copied()
+}
+
 /// Replaces clap's list of commands in the help by the commands for every day and the groups of the others.
 pub(crate) fn group_commands(program: Command) -> Command {
     let width = EVERY_DAY.iter().map(|name| name.len()).max().unwrap_or_default();

@@ -4,21 +4,13 @@
 //! command here parses its arguments, calls other modules and shows the result.
 
 mod agents_section;
-mod anchor_arguments;
 mod arguments;
-mod attest_arguments;
-mod browser;
 mod check_history;
 mod commands;
-mod doctor_evidence;
-mod doctor_findings;
-mod doctor_machine;
-mod doctor_snapshots;
 mod environment;
 mod evidence_arguments;
 mod gate_arguments;
 mod generate_arguments;
-mod govern_arguments;
 mod help;
 mod history_arguments;
 mod hook_arguments;
@@ -28,7 +20,6 @@ mod live_line;
 mod local_time;
 mod page_opener;
 mod project_place;
-mod prove_arguments;
 #[expect(clippy::disallowed_methods, reason = "the one place that prints")]
 mod render;
 mod review_arguments;
@@ -37,11 +28,9 @@ mod schemas;
 mod screen;
 mod service_arguments;
 mod show_progress;
-mod shown_log;
 mod specification_arguments;
 mod style;
 mod terminal;
-mod value_arguments;
 mod watch_screen;
 
 use std::process::ExitCode;

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cli::project_place::ProjectPlace;
-use crate::cli::value_arguments::ValueOptions;
+use crate::cli::project_place::{ProjectPlace, ValueOptions};
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::arguments::IdentityArgument;

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::project_place::ProjectPlace;
-use crate::cli::value_arguments::ValueOptions;
+use crate::cli::project_place::{ProjectPlace, ValueOptions};
 use clap::Args;
 
 /// Read test specifications and proctor.toml, and say everything that is wrong with them; nothing is run

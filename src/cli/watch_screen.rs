@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::check_history::CheckHistory;
-use crate::cli::commands::{from_run_error, history, show};
+use crate::cli::commands::{history, show};
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
@@ -267,7 +267,7 @@ impl Screen for WatchScreen {
     }
 
     fn ask(&mut self, unapproved: &UnapprovedPlan) -> QuestionNumber {
-        screen::difference(unapproved).iter().for_each(render::line);
+        proctor_app::approve::difference(unapproved).iter().for_each(render::line);
         let prompt = screen::approval_prompt(unapproved);
         let number = self.keyboard.as_mut().map(Keyboard::open_question).unwrap_or_default();
         render::prompt(&prompt);
@@ -302,7 +302,7 @@ impl Screen for WatchScreen {
                 lines.iter().flat_map(|text| text.split('\n')).for_each(render::note);
                 self.show_end(sealed, true);
             }
-            RunFailure::Run(error) => render::error(&from_run_error(error)),
+            RunFailure::Run(error) => render::error(&CommandError::from(error)),
         }
     }
 }

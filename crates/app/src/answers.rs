@@ -6,7 +6,7 @@ use proctor_wire::wire;
 use serde::Serialize;
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::history::{catch_up, not_one};
 use crate::project::opening::open_registered;
 use crate::project::setup;
@@ -65,7 +65,7 @@ struct FoundRun {
 fn find(environment: &Environment, directory: &Path, wanted: Option<&str>) -> Result<FoundRun, CommandError> {
     let root = setup::project_root(environment, directory)?;
     let (archive, project) = open_registered(environment, &root)?;
-    let found = archive.find(&project, wanted).map_err(|error| from_run_error(&error))?;
+    let found = archive.find(&project, wanted)?;
     let run = found.ok_or_else(|| {
         let text = wanted.map_or_else(|| "nothing was run yet".to_owned(), |wanted| format!("there is no sealed run `{wanted}`"));
         CommandError::new(CommandExit::Usage, text).hint("`verdict` names the run of the last verdict")
@@ -107,7 +107,7 @@ fn failures_of(found: FoundRun, choice: FailureChoice<'_>) -> Result<(FailuresV1
     let FoundRun { root, mut archive, project, run } = found;
     let names = |report: &ExecutionReportV2| chosen_failure_names(report, choice);
     let read: Result<_, ProjectError> = archive.failed_run(&project, &run.run_id, names);
-    let (report, pasts) = read.map_err(|error| from_run_error(&error))?;
+    let (report, pasts) = read?;
     let root = root.to_string_lossy();
     let texts = AnswerTexts { root: &root };
     Ok((build_failures(&run.run_id, &report, &pasts, texts, choice), count_failures(&report)))
@@ -119,7 +119,7 @@ fn failures_of(found: FoundRun, choice: FailureChoice<'_>) -> Result<(FailuresV1
 /// When there is no such run or action, or the report cannot be read.
 pub fn output(environment: &Environment, directory: &Path, run: &str, action: &str) -> Result<ActionOutput, CommandError> {
     let FoundRun { root, archive, project, run } = find(environment, directory, Some(run))?;
-    let (_, report) = archive.report(&project, &run).map_err(|error| from_run_error(&error))?;
+    let (_, report) = archive.report(&project, &run)?;
     let wanted = ActionId::try_from(action).ok();
     let result = results(&report).find(|result| Some(&result.action_id) == wanted.as_ref());
     let result = result.ok_or_else(|| {
@@ -148,7 +148,7 @@ pub fn output(environment: &Environment, directory: &Path, run: &str, action: &s
 /// When nothing was run, or the report cannot be read.
 pub fn last_report(environment: &Environment, directory: &Path) -> Result<Vec<u8>, CommandError> {
     let FoundRun { archive, project, run, .. } = find(environment, directory, None)?;
-    archive.report(&project, &run).map(|(bytes, _)| bytes).map_err(|error| from_run_error(&error))
+    archive.report(&project, &run).map(|(bytes, _)| bytes).map_err(CommandError::from)
 }
 
 /// Returns the results of all actions, phase by phase.
@@ -174,7 +174,7 @@ enum Chosen {
 /// whole name of a test goes before that of a check or file, and that before a part of a test's name.
 fn choose(environment: &Environment, found: &mut FoundRun, word: &str) -> Result<Chosen, CommandError> {
     let FoundRun { archive, project, run, .. } = found;
-    let (_, report) = archive.report(project, run).map_err(|error| from_run_error(&error))?;
+    let (_, report) = archive.report(project, run)?;
     catch_up(environment, archive, project)?;
     let about = archive.about_tests(project, |archive| match archive.find_test(project, Some(&run.task), word)? {
         TestSearch::Found(test) => {
@@ -184,7 +184,7 @@ fn choose(environment: &Environment, found: &mut FoundRun, word: &str) -> Result
         }
         search @ (TestSearch::Several(_) | TestSearch::Nothing) => Ok(Err(search)),
     });
-    match about.map_err(|error| from_run_error(&error))? {
+    match about? {
         Ok((past, outcome)) if past.test.is_named(word) || !is_place(&report, word) => {
             let former = past.former_names.into_iter().map(|name| name.id);
             let names = [past.test.id.clone()].into_iter().chain(past.test.report_name).chain(former).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::places::{MarkedPlace, marked_places};
 use crate::project::opening::open_registered;
 use crate::project::specification_files::{self, FoundPlan};
@@ -71,7 +71,7 @@ pub fn look_at_verdict(environment: &Environment, root: &Path) -> Result<Verdict
 /// When the project is not registered, or the store cannot be read.
 pub fn newest_run(environment: &Environment, root: &Path) -> Result<Option<RunId>, CommandError> {
     let (archive, project) = open_registered(environment, root)?;
-    let found = archive.find(&project, None).map_err(|error| from_run_error(&error))?;
+    let found = archive.find(&project, None)?;
     Ok(found.map(|run| run.run.run_id))
 }
 
@@ -81,10 +81,10 @@ pub fn newest_run(environment: &Environment, root: &Path) -> Result<Option<RunId
 /// When the project is not registered, or the run's evidence cannot be read.
 pub fn editor_run(environment: &Environment, root: &Path, run_id: &RunId) -> Result<Option<EditorRun>, CommandError> {
     let (archive, project) = open_registered(environment, root)?;
-    let found = archive.find(&project, Some(run_id.as_str())).map_err(|error| from_run_error(&error))?;
+    let found = archive.find(&project, Some(run_id.as_str()))?;
     let Some(run) = found else { return Ok(None) };
-    let (_, report) = archive.report(&project, &run).map_err(|error| from_run_error(&error))?;
-    let records = archive.test_records(&project, &run, &report).map_err(|error| from_run_error(&error))?;
+    let (_, report) = archive.report(&project, &run)?;
+    let records = archive.test_records(&project, &run, &report)?;
     // What is not in the index of tests is no reason to show nothing.
     let flaky = archive.flaky_tests(&project).unwrap_or_default();
     let flaky: BTreeMap<String, (u64, u64)> =
@@ -117,9 +117,9 @@ pub fn editor_run(environment: &Environment, root: &Path, run_id: &RunId) -> Res
 /// When the project is not registered, or the store cannot be read.
 pub fn log_place(environment: &Environment, root: &Path, run_id: &RunId, action: &str) -> Result<Option<PathBuf>, CommandError> {
     let (archive, project) = open_registered(environment, root)?;
-    let found = archive.find(&project, Some(run_id.as_str())).map_err(|error| from_run_error(&error))?;
+    let found = archive.find(&project, Some(run_id.as_str()))?;
     let Some(run) = found.filter(|run| run.pruned.is_none()) else { return Ok(None) };
-    let names = archive.file_names(&project, &run).map_err(|error| from_run_error(&error))?;
+    let names = archive.file_names(&project, &run)?;
     let start = format!("{action}-");
     let name = names.into_iter().find(|name| name.starts_with(&start) && name.ends_with(".log"));
     Ok(name.map(|name| archive.place(&project, &run).join(name)))

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use crate::health::health_of;
+use proctor_evidence::EvidenceError;
 use proctor_model::{CommandExit, HealthProblem, PruneReason, RunId, ServiceTrouble};
 use proctor_project::ProjectError;
 use proctor_sandbox::process::clock;
@@ -45,6 +46,11 @@ impl CommandError {
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.details.push(detail.into());
         self
+    }
+
+    /// Adds each text as a line to the message.
+    pub fn with_details<T: ToString>(self, details: impl IntoIterator<Item = T>) -> Self {
+        details.into_iter().fold(self, |error, detail| error.detail(detail.to_string()))
     }
 
     /// Adds a hint what to do next. The hints are shown after the causes, in the order in which they were added.
@@ -97,17 +103,61 @@ pub fn indented(text: &str) -> Vec<String> {
     text.split('\n').map(|line| format!("  {line}")).collect()
 }
 
-/// Converts an error of a run into a command error.
-pub fn from_run_error(error: &ProjectError) -> CommandError {
-    let trouble = health_of(error, clock::now()).filter(|trouble| trouble.problem != HealthProblem::Other);
-    let command_error = CommandError::of(error.exit(), error).of_trouble(trouble);
-    match error.hint() {
-        Some(hint) => command_error.hint(hint),
-        None => command_error,
+impl From<&ProjectError> for CommandError {
+    fn from(error: &ProjectError) -> Self {
+        let trouble = health_of(error, clock::now()).filter(|trouble| trouble.problem != HealthProblem::Other);
+        let command_error = Self::of(error.exit(), error).of_trouble(trouble);
+        match error.hint() {
+            Some(hint) => command_error.hint(hint),
+            None => command_error,
+        }
+    }
+}
+
+impl From<ProjectError> for CommandError {
+    fn from(error: ProjectError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<&EvidenceError> for CommandError {
+    fn from(error: &EvidenceError) -> Self {
+        let exit = match error {
+            // The file is a pipe, a device or too large: the person has to name another file.
+            EvidenceError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => CommandExit::Usage,
+            EvidenceError::Key { .. }
+            | EvidenceError::LedgerLine { .. }
+            | EvidenceError::LedgerOffset { .. }
+            | EvidenceError::LedgerGone { .. }
+            | EvidenceError::LedgerSegment { .. }
+            | EvidenceError::LedgerChanged { .. }
+            | EvidenceError::NotADirectory { .. }
+            | EvidenceError::NotAsSealed { .. }
+            | EvidenceError::ExportFaulty { .. }
+            | EvidenceError::NotSigned { .. }
+            | EvidenceError::NotInLedger { .. }
+            | EvidenceError::NotAnchored { .. }
+            | EvidenceError::Archive { .. } => CommandExit::EvidenceWrong,
+            EvidenceError::AnchoredEarlier { .. } => CommandExit::Usage,
+            EvidenceError::File { .. }
+            | EvidenceError::Name { .. }
+            | EvidenceError::Encode { .. }
+            | EvidenceError::LedgerFailed { .. }
+            | EvidenceError::NotRecovered { .. }
+            | EvidenceError::RunIsOpen { .. }
+            | EvidenceError::Foreign { .. } => CommandExit::OwnFault,
+        };
+        Self::of(exit, error).hint(error.hint())
+    }
+}
+
+impl From<EvidenceError> for CommandError {
+    fn from(error: EvidenceError) -> Self {
+        Self::from(&error)
     }
 }
 
 /// Returns the error that a run's files were pruned.
 pub fn from_prune_reason(run_id: &RunId, why: PruneReason) -> CommandError {
-    from_run_error(&ProjectError::Pruned { run_id: run_id.clone(), why })
+    CommandError::from(ProjectError::Pruned { run_id: run_id.clone(), why })
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::project::opening::open_registered;
 use proctor_api::{ComparisonV1, TestPastV1};
 use proctor_model::{CommandExit, NamedTest, OverallResult, ProjectId, RunId, TaskId};
@@ -36,7 +36,7 @@ pub fn past(
         TestSearch::Found(found) => archive.test_past(&project, &found, limit).map(Ok),
         search @ (TestSearch::Several(_) | TestSearch::Nothing) => Ok(Err(search)),
     });
-    let past = past.map_err(|error| from_run_error(&error))?.map_err(|search| not_one(wanted, &search))?;
+    let past = past?.map_err(|search| not_one(wanted, &search))?;
     note_taken(environment, wanted, &past.test);
     Ok(TestPastV1::new(project, past))
 }
@@ -77,7 +77,7 @@ pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -
         }
     };
     let compared = archive.about_tests(&project, |archive| archive.compare_runs(&project, &from, &to));
-    let compared = compared.map_err(|error| from_run_error(&error))?;
+    let compared = compared?;
     let comparison = compared.map_err(|error| {
         CommandError::of(CommandExit::Usage, &error).hint("`proctor log --task TASK` lists the runs of a task")
     })?;
@@ -86,7 +86,7 @@ pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -
 
 /// Brings the index of tests up to date, and says so if that took long.
 pub fn catch_up(environment: &Environment, archive: &mut StoreReader, project: &ProjectId) -> Result<(), CommandError> {
-    let added = archive.catch_up_tests(project).map_err(|error| from_run_error(&error))?;
+    let added = archive.catch_up_tests(project)?;
     if added >= MANY {
         environment.note(&format!("note: the tests of {added} runs were added to the index; that is done once"));
     }
@@ -119,7 +119,7 @@ pub fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
 }
 
 fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<RecordedRun, CommandError> {
-    let found = archive.find(project, Some(wanted)).map_err(|error| from_run_error(&error))?;
+    let found = archive.find(project, Some(wanted))?;
     found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")
     })
@@ -134,7 +134,7 @@ fn runs_of_task(
 ) -> Result<Vec<RecordedRun>, CommandError> {
     let filter = RunFilter { of_task: task, most, ..RunFilter::default() };
     let runs = archive.about_tests(project, |archive| archive.logged_runs(project, &filter));
-    Ok(runs.map_err(|error| from_run_error(&error))?.into_iter().map(|(run, _)| run).collect())
+    Ok(runs?.into_iter().map(|(run, _)| run).collect())
 }
 
 /// Returns the newest run, and the latest one of its task before it that is wanted.

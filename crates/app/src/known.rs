@@ -5,7 +5,7 @@ mod attested;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 pub(crate) use crate::known::attested::{add_attested, may_be_attested};
 use crate::project::opening;
 use crate::status::stand_with_attested;
@@ -49,7 +49,6 @@ pub enum KnownOutcome {
 /// When the project or the store cannot be read.
 pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Result<KnownOutcome, CommandError> {
     register_at_first_use(environment, root)?;
-    let failed = |error| from_run_error(&error);
     let mut archive = opening::open_archive(environment)?;
     let standing = stand_with_attested(environment, &mut archive, root, std::slice::from_ref(task))?;
     let Some(status) = standing.of(task) else { return Ok(KnownOutcome::Unknown(vec![format!("there is no task {task}")])) };
@@ -71,10 +70,10 @@ pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Res
     let elsewhere = status.known.as_ref().and_then(|known| known.root.as_ref()).map(PathBuf::from);
     let source = status.known.as_ref().map(|known| known.words(&here));
     let source = source.unwrap_or_else(|| format!("known from run {}", verdict.run_id.number()));
-    let project = archive.find_project(elsewhere.as_deref().unwrap_or(root)).map_err(failed)?;
+    let project = archive.find_project(elsewhere.as_deref().unwrap_or(root))?;
     let Some(project) = project else { return Ok(gone()) };
-    let run = archive.find(&project, Some(verdict.run_id.as_str())).map_err(failed)?;
+    let run = archive.find(&project, Some(verdict.run_id.as_str()))?;
     let Some(run) = run else { return Ok(gone()) };
-    let (bytes, report) = archive.report(&project, &run).map_err(failed)?;
+    let (bytes, report) = archive.report(&project, &run)?;
     Ok(KnownOutcome::Known(Box::new(KnownReport { exit, source, bytes, report })))
 }

@@ -4,8 +4,11 @@
 //! its [`Environment`] has them, and says where a line goes that belongs to no answer, and what ends the work early.
 
 pub mod answers;
+pub mod approve;
 mod caller;
+pub mod check;
 pub mod client;
+pub mod doctor;
 pub mod editor;
 mod environment;
 mod error;
@@ -26,12 +29,13 @@ pub mod serving;
 pub mod share;
 pub mod status;
 pub mod turn;
+pub mod verify;
 pub mod wait;
 pub mod why;
 mod work_trees;
 
 pub use caller::{Caller, RunControl, Stop};
 pub use environment::{Environment, SERVICE_LOCK, default_turns, processors};
-pub use error::{CommandError, from_prune_reason, from_run_error, indented};
+pub use error::{CommandError, from_prune_reason, indented};
 pub use fetched_notes::fetch_notes;
 pub use work_trees::register_linked_work_tree;

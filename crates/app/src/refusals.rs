@@ -77,14 +77,14 @@ pub fn waits_for_a_person(task: &TaskId, pause: &PauseRecord) -> CommandError {
 pub fn not_approved_error(environment: &Environment, unapproved: &UnapprovedPlan) -> CommandError {
     let mut lines = not_approved(unapproved).into_iter();
     let error = CommandError::new(CommandExit::PersonNeeded, lines.next().unwrap_or_default());
-    lines.fold(error, |error, line| error.detail(line)).hint(approve_hint(environment, unapproved))
+    error.with_details(lines).hint(approve_hint(environment, unapproved))
 }
 
 /// Returns the error that other tasks, on which this task depends, are incomplete. Like a failed prerequisite, this means that the code
 /// needs work (G5).
 pub fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError {
     let error = CommandError::new(CommandExit::CodeNeedsWork, waits(task));
-    let error = unmet.iter().fold(error, |error, unmet| error.detail(unmet.to_string()));
+    let error = error.with_details(unmet);
     error.hint(waits_hint(unmet))
 }
 
@@ -92,8 +92,7 @@ pub fn waits_for_tasks(task: &TaskId, unmet: &[UnmetDependency]) -> CommandError
 pub fn without_report(answer: &RunAnswerV1, exit: CommandExit) -> CommandError {
     const LOOK: &str = "`proctor status` says how the project stands; the service's log says more";
     let error = |message: &str| CommandError::new(exit, message);
-    let with_problems =
-        |message: &str| answer.problems.iter().fold(error(message), |error, problem| error.detail(problem.clone()));
+    let with_problems = |message: &str| error(message).with_details(&answer.problems);
     match answer.outcome {
         RunOutcomeV1::NeedsHuman => {
             error(&format!("task `{}` {}", answer.task, answer.problems.join("; "))).hint(resolve_hint(&answer.task))

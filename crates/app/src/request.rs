@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::caller::RunControl;
 use crate::client::ClientError;
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::project::opening::{self, RunResources};
 use crate::project::setup::{self, LoadedProject};
 use crate::project::specification_files::{self, FoundPlan};
@@ -88,7 +88,7 @@ pub fn review(
     configuration.specification.set(environment.values());
     let settings = opening::settings_of(environment, root, &configuration)?;
     let described = (&settings, &configuration);
-    let reviewed = review_specification(root, described, &task_id, proposal).map_err(|error| from_run_error(&error))?;
+    let reviewed = review_specification(root, described, &task_id, proposal)?;
     answer_review(environment, root, task_id, reviewed)
 }
 
@@ -101,7 +101,7 @@ fn answer_review(
     let compared = match reviewed {
         Ok(plan) => {
             let difference = opening::open_archive(environment)?.rule_difference(root, &plan);
-            Ok(difference.map_err(|error| from_run_error(&error))?)
+            Ok(difference?)
         }
         Err(errors) => Err(errors),
     };
@@ -152,7 +152,7 @@ pub fn compute_here(
     let standing = status::stand(environment, &mut archive, root, std::slice::from_ref(task))?.with_first(task);
     refuse_unknown(root, task, &standing, environment)?;
     let completion = collaboration::completion(&archive.store, environment.variables(), &standing, task);
-    let completion = completion.map_err(|error| from_run_error(&error))?;
+    let completion = completion?;
     tracing::info!("REQUEST_STATUS_UPDATE {} for {task}: computed {}", asked.word(), completion.status.word());
     Ok(AgentAnswerV1::from_completion(asked, completion))
 }
@@ -177,7 +177,7 @@ pub fn grant_retest(
     let mut opened = opening::open(environment, launcher, &loaded, None)?;
     let RunResources { workspace, scope, settings } = &mut opened;
     let described = DescribedProject { plan: &loaded.plan, settings, configuration: &loaded.configuration };
-    let granted = collaboration::grant_retest(workspace, scope, described).map_err(|error| from_run_error(&error))?;
+    let granted = collaboration::grant_retest(workspace, scope, described)?;
     let (number, budget) = (granted.number, granted.budget);
     Ok(OpenedRetest { loaded, opened, number, budget })
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::client::ClientError;
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::project::inputs;
 use crate::project::opening::{self, RunResources};
 use crate::project::setup::{self, LoadedProject};
@@ -178,7 +178,7 @@ pub fn run(
             trigger,
             ..RunRequest::new(&loaded.plan, settings, scope, TriggerKind::Request, control)
         };
-        let carried = proctor_run::run_plan(workspace, &request, &mut *show).map_err(|error| from_run_error(&error))?;
+        let carried = proctor_run::run_plan(workspace, &request, &mut *show)?;
         let RunOutcome::Moved(sealed) = &carried else { return Ok(carried) };
         if sealed.moved.iter().any(|path| decides_the_verdict(path.as_bytes(), settings.allowed_signers.as_deref())) {
             return Ok(carried);
@@ -255,7 +255,7 @@ fn share(
     let has_same_variables =
         |process| variables_of(process).is_some_and(|theirs| variables(&theirs, &settings.environment) == own);
     let shared = workspace.wait_for_shared_run((scope, described, task), control, &has_same_variables, show);
-    let Some(shared) = shared.map_err(|error| from_run_error(&error))? else { return Ok(None) };
+    let Some(shared) = shared? else { return Ok(None) };
     Ok(Some(RunAnswerV1 {
         project: scope.project.clone(),
         task: task.clone(),
@@ -304,10 +304,10 @@ pub fn read_made_run(environment: &Environment, loaded: &LoadedProject, answer: 
     let exit = CommandExit::from_code(answer.exit_code);
     let Some(run_id) = &answer.run_id else { return Err(without_report(answer, exit)) };
     let mut archive = opening::open_archive(environment)?;
-    archive.find_project(&loaded.root).map_err(|error| from_run_error(&error))?;
-    let run = archive.find(project, Some(run_id.as_str())).map_err(|error| from_run_error(&error))?;
+    archive.find_project(&loaded.root)?;
+    let run = archive.find(project, Some(run_id.as_str()))?;
     let run = run.ok_or_else(|| without_report(answer, CommandExit::OwnFault))?;
-    let (bytes, report) = archive.report(project, &run).map_err(|error| from_run_error(&error))?;
+    let (bytes, report) = archive.report(project, &run)?;
     let report_path = archive.place(project, &run).join(EXECUTION_REPORT_FILE);
     let told = told_notes(&archive, loaded, project, (&run, &report.notes));
     Ok(ReadRun { exit, bytes, report, report_path, task: run.run.task, told })
@@ -352,7 +352,7 @@ pub fn seal_refusal(
     let RunResources { workspace, scope, settings } = opened;
     let trigger = Trigger { kind: TriggerKind::Request, paths: Vec::new() };
     let refusal = RefusedRequest { task, scope, settings, configuration, trigger };
-    proctor_run::refuse(workspace, &refusal, show).map_err(|error| from_run_error(&error))
+    proctor_run::refuse(workspace, &refusal, show).map_err(CommandError::from)
 }
 
 /// Refuses the name of a check that the plan does not have.

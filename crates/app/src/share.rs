@@ -1,15 +1,14 @@
 //! With whom attestations are shared (`[share]`): a remote repository, by git, and a directory. Nothing of it is used before a person
 //! approved it, or the user's own configuration allows it.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::project::setup;
 use proctor_evidence::{EvidenceError, FileOperation, SharedDirectory};
 use proctor_model::TreeDigest;
@@ -46,7 +45,7 @@ pub fn approved_share(environment: &Environment, archive: &mut StoreReader, root
             return Ok(None);
         }
         let is_approved = archive.is_setting_approved(root, (key, text), &configuration.allowed);
-        if is_approved.map_err(|error| from_run_error(&error))? {
+        if is_approved? {
             return Ok(Some(text.to_owned()));
         }
         share.unapproved.push(key);

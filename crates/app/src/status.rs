@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::gate::is_checkout;
 use crate::known::{add_attested, may_be_attested};
 use crate::project::opening;
@@ -67,7 +67,7 @@ pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&Ta
 
 fn registered_roots(environment: &Environment) -> Result<Vec<PathBuf>, CommandError> {
     let mut archive = opening::open_archive(environment);
-    let read = |archive: &mut StoreReader| archive.projects().map_err(|error| from_run_error(&error));
+    let read = |archive: &mut StoreReader| archive.projects().map_err(CommandError::from);
     let (projects, _full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
     let listed = projects.into_iter().filter(|project| !project.was_removed_by_git());
     let roots = listed.map(|project| PathBuf::from(project.path));
@@ -124,7 +124,7 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
         let wanted = task.map(std::slice::from_ref).unwrap_or_default();
         let standing = stand_with_attested(environment, archive, root, wanted)?;
         let serving = match &standing.project {
-            Some(project) => archive.serving(project).map_err(|error| from_run_error(&error))?,
+            Some(project) => archive.serving(project)?,
             None => Serving::NotServed,
         };
         Ok(ProjectStatusV1::new(&standing, serving, clock::now()))
@@ -181,7 +181,7 @@ fn stand_and(
         }
         Err(_) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems: &problems, readable: None }),
     };
-    let mut status = archive.project_status(root, described, wanted).map_err(|error| from_run_error(&error))?;
+    let mut status = archive.project_status(root, described, wanted)?;
     if let Ok(described) = &described {
         add(archive, described, &mut status);
     }
@@ -196,7 +196,14 @@ pub fn with_failures(environment: &Environment, project: ProjectStatusV1) -> Pro
     }
     let mut archive = opening::open_archive(environment);
     project.with_failures(|project, run| match &mut archive {
-        Ok(archive) => archive.failed_run(project, run, failure_names).map_err(|error| from_run_error(&error).lines().join("; ")),
+        Ok(archive) => {
+            archive.failed_run(project, run, failure_names).map_err(|error| CommandError::from(error).lines().join("; "))
+        }
         Err(error) => Err(error.lines().join("; ")),
     })
+}
+
+/// Returns the line about a `proctor watch` with this process id.
+pub fn watched_by(pid: u32) -> String {
+    format!("  `proctor watch` (process {pid}) runs the checks at each save")
 }

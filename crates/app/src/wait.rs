@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::caller::{LOOK_AGAIN, RunControl};
 use crate::client::ClientError;
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::project::opening::{self, RunResources};
 use crate::project::setup;
 use crate::project::specification_files::{self, EVERY_TASK};
@@ -351,7 +351,7 @@ impl Runner {
             // The run of another process took all the time that was left. The next round reads the state.
             Err(ProjectError::Lock(LockError::Busy { .. })) => Ok(RunStep::LookAgain),
             Err(ProjectError::StoppedWaiting(_)) if until.left().is_zero() => Ok(RunStep::LookAgain),
-            Err(error) => Err(from_run_error(&error)),
+            Err(error) => Err(CommandError::from(error)),
             // Time is left, so the run was stopped by a person and not by the alarm. The whole command ends.
             Ok(RunOutcome::Interrupted(sealed)) if !until.left().is_zero() => {
                 Ok(RunStep::Ended { exit: sealed.exit, report: None })
@@ -415,7 +415,7 @@ pub(crate) fn answer(
     in_time: InTimeV1,
 ) -> Result<AnswerV1, CommandError> {
     let serving = match &standing.project {
-        Some(project) => archive.serving(project).map_err(|error| from_run_error(&error))?,
+        Some(project) => archive.serving(project)?,
         None => Serving::NotServed,
     };
     let project = ProjectStatusV1::new(standing, serving, clock::now());

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::gate::is_checkout;
 use crate::project::setup::{self, LoadedProject};
 use crate::project::{opening, specification_files};
@@ -25,12 +25,11 @@ pub fn register_linked_work_tree(environment: &Environment, root: &Path) -> Resu
     let main = directory_in_main_work_tree(root).filter(|main| main.is_dir() && !is_checkout(environment, root));
     let Some(main) = main else { return Ok(false) };
     let mut archive = opening::open_archive(environment)?;
-    let find = |error| from_run_error(&error);
-    if archive.find_project(root).map_err(find)?.is_some() {
+    if archive.find_project(root)?.is_some() {
         return Ok(false);
     }
-    let Some(project) = archive.find_project(&main).map_err(find)? else { return Ok(false) };
-    let serving = archive.serving(&project).map_err(find)?;
+    let Some(project) = archive.find_project(&main)? else { return Ok(false) };
+    let serving = archive.serving(&project)?;
     drop(archive);
     let loaded = specification_files::load_project(environment, root)?;
     let Some((scope, settings)) = register(environment, &loaded)? else { return Ok(false) };
@@ -42,7 +41,7 @@ pub fn register_linked_work_tree(environment: &Environment, root: &Path) -> Resu
             added.map_err(|error| serving::from_client_error(&error))?.notes.iter().for_each(|line| environment.note(line));
         }
         (Serving::Served, None) => {
-            record_serving(environment.state_root(), &scope, Serving::Served, settings.lock_wait).map_err(find)?;
+            record_serving(environment.state_root(), &scope, Serving::Served, settings.lock_wait)?;
         }
     }
     Ok(true)
@@ -64,16 +63,15 @@ fn register_followed_clone(environment: &Environment, root: &Path) -> Result<boo
     if !configuration.allowed.values.contains_key(FOLLOW) || is_checkout(environment, root) {
         return Ok(false);
     }
-    let failed = |error| from_run_error(&error);
     let mut archive = opening::open_archive(environment)?;
-    if archive.find_project(root).map_err(failed)?.is_some() {
+    if archive.find_project(root)?.is_some() {
         return Ok(false);
     }
     let Ok(Some(repository)) = ProjectRepository::open(root) else { return Ok(false) };
     let Ok(loaded) = specification_files::load_project(environment, root) else { return Ok(false) };
-    let followed = archive.followed_commit((root, &repository), &configuration.allowed).map_err(failed)?;
+    let followed = archive.followed_commit(&repository, &configuration.allowed)?;
     drop(archive);
-    if !followed.is_some_and(|commit| commit.has_rules_of((&repository, root), &loaded.plan)) {
+    if !followed.is_some_and(|commit| commit.has_rules_of(&repository, &loaded.plan)) {
         return Ok(false);
     }
     Ok(register(environment, &loaded)?.is_some())
@@ -81,12 +79,10 @@ fn register_followed_clone(environment: &Environment, root: &Path) -> Result<boo
 
 /// Registers a directory, and says so. `None` if it is unclear which project it is.
 fn register(environment: &Environment, loaded: &LoadedProject) -> Result<Option<(ProjectScope, ProjectSettings)>, CommandError> {
-    let failed = |error| from_run_error(&error);
     let settings = opening::settings(environment, loaded)?;
     let (store, variables) = (environment.state_root(), environment.variables().clone());
-    let mut workspace =
-        Workspace::open(store, environment.executable(), None, variables, environment.observer()).map_err(failed)?;
-    let registered = workspace.register(&loaded.root, &loaded.plan, &settings, &environment.asker(), None).map_err(failed)?;
+    let mut workspace = Workspace::open(store, environment.executable(), None, variables, environment.observer())?;
+    let registered = workspace.register(&loaded.root, &loaded.plan, &settings, &environment.asker(), None)?;
     Ok(match registered {
         Registration::New { scope, notes } => {
             notes.iter().for_each(|line| environment.note(line));

@@ -78,7 +78,6 @@ mod random;
 mod recovery;
 mod regular_file;
 pub mod report;
-mod report_watch;
 mod retention;
 mod run_directory;
 mod seal;
@@ -111,7 +110,7 @@ pub use export::{EXPORTED_KEY, EXPORTED_SIGNERS, allowed_signers, export_run, ex
 pub use failure_injection::simulated::{DurableFiles, SimulatedFailure, SimulatedFault, SyncedFiles};
 #[cfg(feature = "test-fakes")]
 pub use failure_injection::{FailureInjection, InjectedFailure};
-pub use file_observation::{ContentRequest, observe_file};
+pub use file_observation::{ContentRequest, ReportWatch, observe_file};
 pub use git::{ExcludeOutcome, exclude_link};
 pub use history::{StoredRun, is_intact, list_projects, list_runs, list_tasks, read_file, read_report, stream_file};
 pub use keys::*;
@@ -134,7 +133,6 @@ pub use publish::publish_latest;
 pub use random::{mint_nonce, mint_project_id};
 pub use recovery::{InterruptedFile, InterruptedRun, recover};
 pub use regular_file::{open_regular_file, read_regular_file, read_regular_text};
-pub use report_watch::ReportWatch;
 pub use retention::*;
 pub use run_directory::{RUN_SCHEMA, RunDirectory, ScratchDirectory};
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};

@@ -46,7 +46,6 @@ mod schema;
 mod seal;
 mod tables;
 mod test_history;
-mod tree_index;
 mod words;
 
 #[cfg(test)]
@@ -61,4 +60,4 @@ pub use project_match::{IndexedProject, ProjectDifference, ProjectMatch, Project
 pub use query::{IndexedRun, RunsJudgedBy, SealedHashes};
 pub use seal::{AppliedLine, IndexSealing, SealCheck, line_mark};
 pub use test_history::*;
-pub use tree_index::{read_tree_index, remove_tree_index, write_tree_index};
+pub use words::{read_tree_index, remove_tree_index, write_tree_index};

@@ -13,7 +13,6 @@ mod frame;
 mod lenses;
 mod moved;
 mod server;
-mod uri;
 mod watcher;
 
 pub use server::serve;

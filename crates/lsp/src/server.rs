@@ -1,19 +1,17 @@
 //! Messages and state. One thread reads messages, one asks for verdicts (`watcher`), and this one handles what both send.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
+use std::{fs, thread};
 
 use serde_json::{Value, json};
 
 use crate::diagnostics::diagnostics;
-use crate::frame::{read_message, write_message};
+use crate::frame::{path_of, read_message, uri_of, write_message};
 use crate::lenses::{RUN, RUN_ALONE, SHOW_LOG, VerdictAge, WHY, lenses};
-use crate::uri::{path_of, uri_of};
 use crate::watcher::{EditorVerdict, VerdictHint, VerdictWatcher};
 use proctor_api::StateV1;
 use proctor_app::editor::{log_place, now, run_in_service};

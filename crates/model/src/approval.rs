@@ -11,7 +11,7 @@ use std::fmt;
 use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
-use crate::quote::quoted_text;
+use crate::words::quoted_text;
 use crate::{
     ActionId, ActionPhase, ActionWords, ApprovalTerms, CoverageTarget, Digest, EvidenceKind, ExpectedOutput, NetworkAccess,
     OnSurvivors, ProtectedFiles, Reuse, Sequence, Severity, Shards, TaskId, ToolPolicy, TreeDigest,

@@ -10,10 +10,7 @@ mod enum_words;
 mod action_kind;
 mod action_type;
 mod approval;
-mod change_proof;
 mod check_record;
-mod check_start;
-mod claim;
 mod client_call;
 mod criteria;
 mod cycle;
@@ -22,23 +19,19 @@ mod digest;
 mod errno;
 mod evidence;
 mod exit_code;
-mod export_format;
 mod finding;
 mod freshness;
-mod further_test_counts;
 mod gate_policy;
-mod governance;
 mod health;
 mod ids;
 mod interpretation;
 mod isolation;
-mod key_record;
 mod known;
-mod large_report;
 mod ledger;
 mod mounts;
 mod observation;
 pub mod os_text;
+mod other_records;
 mod outcome;
 mod path;
 mod person_asked;
@@ -48,7 +41,6 @@ mod post;
 mod problem;
 mod process;
 mod protection;
-mod quote;
 mod remote;
 mod repetition;
 mod report_file;
@@ -60,8 +52,6 @@ mod service;
 mod shards;
 mod shown;
 mod size;
-mod task_list;
-mod test_body;
 mod test_history;
 mod test_progress;
 #[cfg(any(test, feature = "testing"))]
@@ -83,13 +73,10 @@ pub use approval::{
     JudgedSettings, PlanTerms, ProgramWay, RuleChange, RuleDifference, SettingValue, UnapprovedPlan, approve_command,
     plan_subject,
 };
-pub use change_proof::{ProofOfTest, ProofRecord};
 pub use check_record::{
     CheckCounts, CheckCoverage, CheckOutcome, CheckProof, CheckRecord, CheckStanding, CheckState, FailingRow, FailureName,
     FailurePast, KnownCheck, LastCheckResult, checks_sentence, newest_fresh_failure,
 };
-pub use check_start::CheckStart;
-pub use claim::ClaimRecord;
 pub use client_call::{
     BrowserAction, BrowserSession, BrowserStep, ClientCall, ClientFacts, ContainerCommand, Database, DatabaseQuery, QueryKind,
     SqlPart, sql_parts,
@@ -102,9 +89,8 @@ pub use cycle::CycleRequest;
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError, IdentityWriter};
 pub use errno::errno_name;
-pub use evidence::{EvidenceFile, EvidenceKind};
+pub use evidence::{EvidenceFile, EvidenceKind, ExportFormat};
 pub use exit_code::CommandExit;
-pub use export_format::ExportFormat;
 pub use finding::{
     CategoryCode, Coverage, Diagnostic, DiagnosticSummary, FindingLevel, Fix, LISTED_TESTS, RelatedInformation, TestCase,
     TestCounts, TestFailure, TestOutcome, TestResults, ToolReport, UnlistedCount, UnlistedFindings,
@@ -113,11 +99,9 @@ pub use freshness::{
     Activity, Approval, Attention, CurrentPlan, CurrentRoot, CurrentToolchains, Freshness, FreshnessFacts, LastVerdict, MovedRun,
     ProjectStatus, StaleReason, VerdictStatus, WaitStep, compute_freshness,
 };
-pub use further_test_counts::FurtherTestCounts;
 pub use gate_policy::{
     ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, FlakyTests, GateClaim, GatePolicy, ProofAsked, WeakenedChanges,
 };
-pub use governance::GovernanceRecord;
 pub use health::{HealthProblem, ServiceTrouble};
 pub use ids::{ActionId, DebtId, IdError, NameRule, ProjectId, RunId, Sequence, TaskId};
 pub use interpretation::Interpretation;
@@ -126,9 +110,7 @@ pub use isolation::{
     KilledBy, LimitSetting, NetworkAccess, OPEN_WORLD, PackageCredentials, Place, ReachedIsolation, ReachedLevel, Sandbox,
     SnapshotMount, SystemCallFilter, UNNAMED_FILES, UnenforcedLimit, VisibleDirectory, VisibleKind, WrittenLayer,
 };
-pub use key_record::{KeyRecord, KeyStatement, LedgerPosition, ledger_name};
 pub use known::{AttestedBy, KnownCondition, KnownFrom};
-pub use large_report::{LargeReport, LargeReportReader};
 pub use ledger::{
     ApprovingLine, Asker, LEDGER_SCHEMA, LedgerBody, LedgerLine, OverrideRecord, PhaseRecord, ProgramEnding, ProgramRecord,
     RegistrationRecord, RetestRecord, RootIdentity, RunLine, RunRecord, Serving, ServingRecord, SupersededRecord,
@@ -137,6 +119,10 @@ pub use mounts::{Mount, MountTable, SecondPath};
 pub use observation::{
     ControlObservation, Diagnosis, Examined, ExaminedUnit, Exchange, ExchangeOutcome, FileObservation, FileState, FoundFile,
     HealthObservation, HealthResult, HttpAnswer, Observation, PortObservation, ServiceObservation, SystemFault,
+};
+pub use other_records::{
+    ClaimRecord, GovernanceRecord, KeyRecord, KeyStatement, LedgerPosition, ProofOfTest, ProofRecord, TaskListRecord,
+    ViolationKind, ViolationRecord, ledger_name,
 };
 pub use outcome::{
     ActionJudgement, AgentAction, Blocking, Classification, CompletionStatus, DebtCategory, DebtGeneration, OverallResult,
@@ -156,10 +142,9 @@ pub use process::{
     SpawnFailure, StopReason, StopStage, StreamExcerpt, Survivor, Usage,
 };
 pub use protection::{AllowedSigner, ApprovalTerms, FileChangeKind, OnProtectedChange, ProtectedChange, ProtectedFiles};
-pub use quote::quoted_text;
 pub use remote::{RemoteCertificates, RemotePackages, RemoteRun, RemoteServer, WithoutServer, written_below};
 pub use repetition::{AfterMovedRun, OnDisk, Repetitions, is_covered};
-pub use report_file::{ReportFile, ReportFileHistory, ReportFormat};
+pub use report_file::{LargeReport, LargeReportReader, ReportFile, ReportFileHistory, ReportFormat};
 pub use retention::{ArchiveRecord, PROPOSED_MAX_BYTES, PruneReason, PruneRecord, PrunedRun, PurgeRecord, RetentionLimits};
 pub use route::{
     AttemptRecord, CollectionErrorPolicy, ExitCodeSource, NextNode, PauseRecord, Phase, RouteDestination, RouteEntry, RouteKind,
@@ -171,17 +156,15 @@ pub use run_conditions::{
 };
 pub use sandbox_settings::{CachesMode, HomeAccess, ProtectionMode, SandboxSettings, World};
 pub use service::{HealthUrl, HealthUrlError, PortHolder, ReadyCheck, Service};
-pub use shards::{Shard, Shards};
+pub use shards::{CheckStart, Shard, Shards};
 pub use shown::{escaped_character, has_hidden_characters, is_hidden_character, shown_json, shown_line, shown_lines};
 pub use size::{ByteSize, decode_percent, encode_percent};
-pub use task_list::{TaskListRecord, ViolationKind, ViolationRecord};
-pub use test_body::{TestBody, TestBodyError};
 pub use test_history::{
     CheckCost, CheckEnd, CheckStreak, ComparedCheck, ComparedTest, FlakyTest, FormerTestName, LoggedRun, MatrixTest, NamedTest,
     OutcomeChange, PastTestResult, ProofState, RenamedTest, RunComparison, RunTrends, SlowTests, SlowerTest, TestKey,
     TestKeyError, TestPast, TimeToGreen, TimedRun, TimedTest,
 };
-pub use test_progress::{EndedTest, TestProgress};
+pub use test_progress::{EndedTest, FurtherTestCounts, TestBody, TestBodyError, TestProgress};
 pub use time::{DurationMs, Timestamp};
 pub use tool::{NPM_SETTINGS_FILES, Tool};
 pub use tool_row::{
@@ -191,4 +174,4 @@ pub use tool_row::{
 pub use tree::{CopiedFiles, EntryKind, TestedPlace, TreeComparison, TreeDigest, TreeFormat, TreeIssue, TreeIssueKind};
 pub use tree_difference::{DifferingFile, TreeDifference, TreeFile, join_differences};
 pub use watch::{GitOperation, PollReason, SyncId, WatchHint, WatchProblem};
-pub use words::{has_word, is_assignment, is_variable_name, join_words, quote_word, split_words};
+pub use words::{has_word, is_assignment, is_variable_name, join_words, quote_word, quoted_text, split_words};

@@ -50,6 +50,11 @@ pub enum ProtectionMode {
     Off,
 }
 
+words! {
+    /// Returns the value of the settings `mode` and `snapshot` in `[sandbox]`.
+    pub fn ProtectionMode::word, WORDS: Auto "auto", Require "require", Off "off"
+}
+
 /// What becomes of tools' caches, such as `.mypy_cache`, that a check writes in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachesMode {
@@ -80,4 +85,9 @@ pub enum HomeAccess {
     ReadOnly,
     /// A write to HOME goes to a copy, which is deleted after the action.
     Overlay,
+}
+
+words! {
+    /// Returns the value of the setting `home` in `[sandbox]`.
+    pub fn HomeAccess::word, WORDS: ReadOnly "read-only", Overlay "overlay"
 }

@@ -4,6 +4,8 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
+use proctor_wire::wire;
+
 /// Into how many parts the tests of a check are divided. Each part (a shard) is run by a process of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(with = "String"))]
@@ -65,5 +67,24 @@ impl TryFrom<String> for Shards {
             Err(_) if text == Self::CORES => Ok(Self::Cores),
             Err(_) => Err(format!("`{text}` is no number of shards")),
         }
+    }
+}
+
+// Which runs carry a check out.
+
+/// Which runs carry a check out.
+#[wire(Copy, Default, kebab, schema)]
+pub enum CheckStart {
+    /// Every run, also those that a save starts.
+    #[default]
+    Save,
+    /// Only runs for which somebody asked for every check, or for this one by its name.
+    Ask,
+}
+
+impl CheckStart {
+    /// Returns whether every run carries the check out.
+    pub fn is_save(&self) -> bool {
+        *self == Self::Save
     }
 }

@@ -5,7 +5,6 @@
 //! approval.
 
 use crate::approval_request::approval_request;
-use crate::cycle::PersonPresence;
 use crate::error::ProjectError;
 use crate::evidence::Evidence;
 use crate::followed_branch::FollowedCommit;
@@ -70,8 +69,8 @@ pub struct ApprovalQuestion {
 /// How a person approves a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovedBy {
-    /// By an answer, which requires a person at a terminal.
-    Answer(PersonPresence),
+    /// By an answer. Whoever asks has seen that a person sits at the terminal.
+    Answer,
     /// By a signature, as `ssh-keygen -Y sign` writes it.
     Signature(String),
 }
@@ -93,11 +92,10 @@ impl Workspace {
     ) -> Result<(), ProjectError> {
         let task = || plan.task.clone();
         let signature = match by {
-            ApprovedBy::Answer(_) if shown.require_signature => {
+            ApprovedBy::Answer if shown.require_signature => {
                 return Err(ProjectError::ApprovalNeedsSignature { task: task() });
             }
-            ApprovedBy::Answer(PersonPresence::Nobody) => return Err(ProjectError::ApprovalNeedsPerson { task: task() }),
-            ApprovedBy::Answer(PersonPresence::Person) => None,
+            ApprovedBy::Answer => None,
             ApprovedBy::Signature(signature) => {
                 let signer = approving_signer(&shown.request, &signature, &shown.signers);
                 signer.ok_or_else(|| ProjectError::ApprovalSignature { task: task() })?;
@@ -219,7 +217,7 @@ fn followed_with_rules(
     let repository = ProjectRepository::open(root).ok().flatten()?;
     let approved = judgement.held_settings.as_ref().and_then(|held| held.terms.settings.as_ref());
     let followed = FollowedCommit::find(&repository, approved, &request.plan.settings.allowed)?;
-    followed.approves((&repository, root), request.plan, difference).then_some(followed)
+    followed.approves(&repository, request.plan, difference).then_some(followed)
 }
 
 /// Returns the question that a person must answer about a plan, and the ledger record of an approval, still without

@@ -155,9 +155,6 @@ pub enum ProjectError {
     /// Only a person may decide where a task continues.
     #[error("task `{task}` waits for a person: only one can go on with it")]
     PersonNeeded { task: TaskId },
-    /// Only a person may approve a plan that has other rules.
-    #[error("task `{task}` asks for less than was approved: only a person can approve that")]
-    ApprovalNeedsPerson { task: TaskId },
     /// More files are protected than an approval can list.
     #[error("`protect` names {count} files, and at most {most} can be protected")]
     ProtectedTooMany {
@@ -256,7 +253,6 @@ impl ProjectError {
             | Self::Evidence(EvidenceError::LedgerLine { problem: LineProblem::UnknownSchema(_), .. }) => CommandExit::Usage,
             Self::Retest(refusal) => refusal.exit(),
             Self::PersonNeeded { .. }
-            | Self::ApprovalNeedsPerson { .. }
             | Self::ApprovalNeedsSignature { .. }
             | Self::ApprovalSignature { .. }
             | Self::ApprovedMeanwhile { .. } => CommandExit::PersonNeeded,
@@ -344,7 +340,6 @@ impl ProjectError {
             Self::Specification { .. } => "`proctor check` names the specifications of the project and what is wrong with them",
             Self::Retest(refusal) => refusal.hint(),
             Self::PersonNeeded { .. } => "run the command yourself on a terminal",
-            Self::ApprovalNeedsPerson { task } => return Some(format!("run `{}` yourself on a terminal", approve_command(task))),
             Self::ApprovalNeedsSignature { task } | Self::ApprovalSignature { task } => {
                 let approve = approve_command(task);
                 return Some(format!(

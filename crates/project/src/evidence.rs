@@ -1,5 +1,6 @@
 //! What is recorded: the evidence store, its index, what is known of approvals, and who is told of it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use crate::repaired_index::{Announce, announce_with, open_index};
 use crate::request::ProjectScope;
 use crate::settings_approval::KnownApprovals;
 use proctor_evidence::report::{
-    RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes,
+    ExecutionReportV2, RecoveryFacts, attested, describe_found_file, interrupted_report, parse_run_start, seal_hash, to_bytes,
 };
 use proctor_evidence::{self as evidence, DurableStep, InterruptedRun, Ledger, ProjectLock, SealInput, Store, WaitDecision};
 use proctor_index::StoreIndex;
@@ -32,9 +33,26 @@ pub struct Evidence {
     pub index: StoreIndex,
     pub(crate) approvals: KnownApprovals,
     pub approved_trees: ApprovedTrees,
+    pub last_report: LastReport,
     observer: StepObserver,
     opening_notes: Vec<String>,
     announce: Announce,
+}
+
+/// The sealed report that this process wrote or read last, by its hash: the next run compares itself with it.
+#[derive(Default)]
+pub struct LastReport(RefCell<Option<(Digest, Arc<ExecutionReportV2>)>>);
+
+impl LastReport {
+    /// Returns the report with this hash; `None` if the last one is another.
+    pub fn find(&self, hash: Digest) -> Option<Arc<ExecutionReportV2>> {
+        self.0.borrow().as_ref().filter(|(last, _)| *last == hash).map(|(_, report)| report.clone())
+    }
+
+    /// Keeps a report in place of the one before.
+    pub fn keep(&self, hash: Digest, report: Arc<ExecutionReportV2>) {
+        *self.0.borrow_mut() = Some((hash, report));
+    }
 }
 
 /// The ledger of a project, with the lock without which nobody writes it.
@@ -52,6 +70,7 @@ impl Evidence {
             index: opened.index,
             approvals: KnownApprovals::default(),
             approved_trees: ApprovedTrees::default(),
+            last_report: LastReport::default(),
             observer,
             opening_notes: opened.notes,
             announce: |_| (),

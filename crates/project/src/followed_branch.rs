@@ -5,7 +5,6 @@
 //! for a branch that a person named. A push from here is not believed at all: it says what somebody here wanted.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::committed_files::CommittedFiles;
 use crate::gate::ProjectRepository;
@@ -50,13 +49,13 @@ impl FollowedCommit {
     }
 
     /// Returns whether this commit of the project at `root` approves a plan, whose rules differ so from the approved ones.
-    pub(crate) fn approves(&self, place: (&ProjectRepository, &Path), plan: &Plan, difference: &RuleDifference) -> bool {
-        !needs_a_person(plan, difference) && self.has_rules_of(place, &without_file_variables(plan))
+    pub(crate) fn approves(&self, repository: &ProjectRepository, plan: &Plan, difference: &RuleDifference) -> bool {
+        !needs_a_person(plan, difference) && self.has_rules_of(repository, &without_file_variables(plan))
     }
 
     /// Returns whether this commit of the project at `root` has the rules of a plan. What cannot be read has none. A commit does not say
     /// what the file of `env_file` sets, so no commit has the rules of a plan that knows it.
-    pub fn has_rules_of(&self, (repository, root): (&ProjectRepository, &Path), plan: &Plan) -> bool {
+    pub fn has_rules_of(&self, repository: &ProjectRepository, plan: &Plan) -> bool {
         // The gate asks here without a run, and knows as little as a clone that a signature was required where it comes from.
         if needs_a_person(plan, &RuleDifference::default()) {
             return false;
@@ -68,7 +67,7 @@ impl FollowedCommit {
         };
         let Some(mut configuration) = configuration else { return false };
         configuration.inputs.levels_in_repository = repository.below.as_path().components().count();
-        let plans = plans_of_commit((repository, root), self.commit, &configuration, std::slice::from_ref(&plan.task));
+        let plans = plans_of_commit(repository, self.commit, &configuration, std::slice::from_ref(&plan.task));
         plans.is_ok_and(|plans| plans.values().flatten().any(|of_commit| rules(of_commit) == rules(plan)))
     }
 
@@ -196,24 +195,24 @@ fn is_installed(name: &str) -> bool {
 /// # Errors
 /// When an object of the repository cannot be read.
 pub fn plans_of_commit(
-    (repository, root): (&ProjectRepository, &Path),
+    repository: &ProjectRepository,
     commit: ObjectId,
     configuration: &Configuration,
     tasks: &[TaskId],
 ) -> Result<BTreeMap<TaskId, Vec<Plan>>, GitReadError> {
     let committed = CommittedFiles::new(&repository.storage, repository.project_tree_of(commit)?);
-    let with_packages = WithPackages { committed: &committed, installed: &DiskFiles::new(root) };
+    let with_packages = WithPackages { committed: &committed, installed: &DiskFiles::new(&repository.root) };
     // Only a task of a specification needs the specifications, and whoever looks for them reads every directory of the commit.
     let is_specified = tasks.iter().any(|task| *task != TaskId::default_task());
     let named = if is_specified { committed.files_ending(SPECIFICATION_SUFFIX) } else { BTreeMap::new() };
     let contents = named.into_iter().filter_map(|(path, blob)| Some((path, committed.blob(blob)?))).collect();
-    let specifications = Specifications::of_contents(root, &contents, &configuration.specification);
+    let specifications = Specifications::of_contents(&repository.root, &contents, &configuration.specification);
     let mut found = BTreeMap::new();
     for task in tasks {
         let is_own = *task == TaskId::default_task();
         let plan_of = |files: &dyn ProjectFiles| match is_own {
             // The name of the project is in no check.
-            true => spec::plan(configuration, files, "project").ok(),
+            true => spec::plan_of_rules(configuration, files, "project").ok(),
             false => specifications.plan_beside(configuration, task, files).ok(),
         };
         // A run on a checkout makes its plan before anything is installed.

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::approval::{CONFIGURATION_FILE, unapproved_in};
 use crate::checked_index::{catch_up, catch_up_and_name};
@@ -32,6 +32,8 @@ pub struct ProjectRepository {
     pub storage: GitStorage,
     /// The project's directory, relative to the root of the repository's working tree.
     pub below: TreePath,
+    /// The project's directory.
+    pub root: PathBuf,
 }
 
 /// What a commit has in the place of a file.
@@ -74,7 +76,7 @@ impl ProjectRepository {
         let Some((git_directory, common)) = proctor_git::find_git_directories(root) else { return Ok(None) };
         let Ok(below) = TreePath::below(&location.work_tree, root) else { return Ok(None) };
         let storage = GitStorage::open(&git_directory, &common)?.with_work_tree(location.work_tree);
-        Ok(Some(Self { storage, below }))
+        Ok(Some(Self { storage, below, root: root.to_owned() }))
     }
 
     /// Returns what a commit has in the place of a file, by the file's path from the project's root.
@@ -256,10 +258,10 @@ impl StoreReader {
     /// When the ledger or the index cannot be read.
     pub fn followed_commit(
         &mut self,
-        (root, repository): (&Path, &ProjectRepository),
+        repository: &ProjectRepository,
         allowed: &JudgedSettings,
     ) -> Result<Option<FollowedCommit>, ProjectError> {
-        let own = self.find_project(root)?;
+        let own = self.find_project(&repository.root)?;
         let approved = own.map(|project| self.index.approved_settings(&project)).transpose().map_err(ProjectError::Index)?;
         let approved = approved.flatten().and_then(|held| held.terms.settings);
         Ok(FollowedCommit::find(repository, approved.as_ref(), allowed))
@@ -294,12 +296,12 @@ impl StoreReader {
         &mut self,
         project: &ProjectId,
         plan: &Plan,
-        (place, followed): ((&ProjectRepository, &Path), Option<&FollowedCommit>),
+        (repository, followed): (&ProjectRepository, Option<&FollowedCommit>),
     ) -> Result<Vec<String>, ProjectError> {
         catch_up(&self.store, &mut self.index, project)?;
         let unapproved = unapproved_in(&self.index, project, plan, plan_digest(plan))?;
         let difference = unapproved.map(|unapproved| unapproved.difference).unwrap_or_default();
-        if followed.is_some_and(|followed| followed.approves(place, plan, &difference)) {
+        if followed.is_some_and(|followed| followed.approves(repository, plan, &difference)) {
             return Ok(Vec::new());
         }
         Ok(RuleChange::in_short(&[difference.opens, difference.changed].concat()))

@@ -74,9 +74,9 @@ pub struct AcceptedCommit {
 ///
 /// They are those of other places (a clone, a copy, where the repository was before) where one of these lies before `judged` and nothing
 /// that was accepted here contains it: another place for the same commits has nothing accepted that was not compared there.
-pub fn accepted_commits(store: &Store, (root, repository): (&Path, &ProjectRepository), judged: ObjectId) -> Vec<AcceptedCommit> {
-    let own = own_accepted(store, root);
-    let elsewhere = accepted_elsewhere(store, (root, repository), judged, &own);
+pub fn accepted_commits(store: &Store, repository: &ProjectRepository, judged: ObjectId) -> Vec<AcceptedCommit> {
+    let own = own_accepted(store, &repository.root);
+    let elsewhere = accepted_elsewhere(store, repository, judged, &own);
     let others: BTreeSet<ObjectId> = elsewhere.iter().map(|one| one.commit).collect();
     let contains_one = |commit| !repository.storage.find_ancestors(&others, commit, MOST_BEFORE).is_empty();
     // The oldest was kept at the registration, and compared with nothing.
@@ -98,11 +98,11 @@ fn own_accepted(store: &Store, root: &Path) -> Vec<AcceptedCommit> {
 /// lacks it, nothing of that place counts.
 fn accepted_elsewhere(
     store: &Store,
-    (root, repository): (&Path, &ProjectRepository),
+    repository: &ProjectRepository,
     judged: ObjectId,
     own: &[AcceptedCommit],
 ) -> Vec<AcceptedCommit> {
-    let (Some(key), Ok(text)) = (key_of_place(root), std::fs::read_to_string(store.accepted_commits_path())) else {
+    let (Some(key), Ok(text)) = (key_of_place(&repository.root), std::fs::read_to_string(store.accepted_commits_path())) else {
         return Vec::new();
     };
     let (own_line, here) = (key.hex(), below_word(repository.below.as_path()));
@@ -223,7 +223,7 @@ pub(crate) fn keep_first_commit(store: &Store, root: &Path, former: Option<&str>
     let former = former.map(|path| line_of_path(store, Path::new(path))).unwrap_or_default();
     let (mut accepted, mut tips) = (parse_accepted(&former), parse_tips(&former));
     if accepted.is_empty() {
-        accepted = accepted_elsewhere(store, (root, &repository), commit, &[]);
+        accepted = accepted_elsewhere(store, &repository, commit, &[]);
     }
     if tips.is_empty() {
         tips = usual_tips(&repository.storage);

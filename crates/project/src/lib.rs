@@ -15,6 +15,7 @@ mod approval;
 mod approval_request;
 mod approved_tree;
 mod checked_index;
+mod claims_and_proofs;
 mod committed_files;
 mod cycle;
 mod deciding_files;
@@ -42,12 +43,10 @@ mod made_for_plan;
 mod own_caches;
 mod progress;
 mod project_copies;
-mod proofs;
 mod protected;
 mod python;
 mod recorded_tests;
 mod refused_requests;
-mod refuted_claims;
 mod registration;
 mod repaired_index;
 mod request;
@@ -71,13 +70,13 @@ mod tool_version;
 mod toolchain_places;
 mod toolchains;
 mod trees;
-mod verification;
 mod waiting_approvals;
 mod workspace;
 
 pub use approval::{ApprovalQuestion, ApprovedBy, CONFIGURATION_FILE, PlanApproval, approve_by_rule};
 pub use approval_request::{approval_counts, approval_faults};
 pub use checked_index::check_ledgers;
+pub use claims_and_proofs::record_claim;
 pub use committed_files::{ChangedPath, CommittedFiles, changed_paths_between};
 pub use cycle::PersonPresence;
 pub use deciding_files::{DecidingFilesBefore, decides_the_verdict};
@@ -87,7 +86,7 @@ pub use environment_digest::{
     changed_between, configures_tools, environments_in_project, is_pinned, pinned,
 };
 pub use error::{ProjectError, system_error_behind};
-pub use evidence::{Evidence, HeldLedger, StepObserver};
+pub use evidence::{Evidence, HeldLedger, LastReport, StepObserver};
 pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use followed_branch::{FollowedCommit, WithPackages, plans_of_commit, was_moved_here, was_pushed_here};
 pub use former_identity::checkouts_directory;
@@ -113,7 +112,6 @@ pub use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is
 pub use protected::{ProtectedFilesScan, ProtectedFilesStatus, begin_protected_scan, protected_files_status};
 pub use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests, RetestRefusal};
-pub use refuted_claims::record_claim;
 pub use registration::{
     IdentityAnswer, Registration, ResemblingProject, has_link, mend_link, record_serving, registrar, restore_link,
 };
@@ -141,6 +139,5 @@ pub use toolchains::{
     SeenByChecks, ToolchainDepth, ToolchainNames, ToolchainSurvey, changed_toolchains, current_toolchains, note_not_hashed,
 };
 pub use trees::Trees;
-pub use verification::{VerificationDocument, fault_from_difference, fault_from_index_error, verify_run};
 pub use waiting_approvals::WaitingApprovals;
 pub use workspace::{LastRuns, Workspace};

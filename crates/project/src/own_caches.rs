@@ -9,10 +9,7 @@
 //! Tools that keep their packages elsewhere in the home, such as cargo and Go, are a table: `tool_caches`.
 
 mod cargo_home;
-mod npm_lock;
 mod seeds;
-#[cfg(test)]
-mod tests;
 mod tool_caches;
 mod write_below;
 
@@ -81,7 +78,7 @@ pub fn prepare_own_caches(request: OwnCachesRequest<'_>) -> Option<OwnCaches> {
     // A link that cannot be made costs a download, so it is no reason to stop.
     let _incomplete = seeds::link_home_cache(&own, &home.join(".cache"), request.phase, request.seen);
     if request.phase == ActionPhase::Prerequisite {
-        let _incomplete = npm_lock::link_locked_packages(&own, &home.join(".npm/_cacache"), request.directory);
+        let _incomplete = write_below::link_locked_packages(&own, &home.join(".npm/_cacache"), request.directory);
     }
     let variables = tool_caches::lead_tools(&own, home, &request);
     Some(OwnCaches { directory: request.path, variables })
@@ -94,3 +91,6 @@ fn open_or_create(path: &Path) -> io::Result<WritableDirectory> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     WritableDirectory::open(path)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proctor_app::{CommandError, Environment, from_run_error};
+use proctor_app::{CommandError, Environment};
 use proctor_model::{Action, ActionEnd, ActionKind, CommandExit, TestOutcome, words};
 use proctor_sandbox::process::LauncherHandle;
 use serde::Serialize;
@@ -133,7 +133,7 @@ fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
 /// Runs a whole check on a content.
 pub(crate) fn run_check(prover: &mut Prover<'_>, layer: &Path, action: &Action) -> Result<EndOnContent, CommandError> {
     let action = with_variables(action, &prover.loaded.root);
-    let run = prover.trials.run(layer, &action).map_err(|error| from_run_error(&error))?;
+    let run = prover.trials.run(layer, &action)?;
     match prover.trials.stopped() {
         Some(reason) => Err(not_finished(reason)),
         None => Ok(run),

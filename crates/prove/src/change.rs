@@ -283,7 +283,8 @@ impl ContentLayer {
         let mut differences = BTreeMap::new();
         let paths: BTreeSet<&String> = content.keys().chain(work_tree.keys()).collect();
         for path in paths.into_iter().filter(|path| !made.contains_key(*path) && content.get(*path) != work_tree.get(*path)) {
-            let read = |file: &FileAt| Ok(WrittenFile { kind: file.kind, text: read_blob(storage, path, file.id)? });
+            let read =
+                |file: &FileAt| Ok::<_, CommandError>(WrittenFile { kind: file.kind, text: read_blob(storage, path, file.id)? });
             let file: Option<WrittenFile> = content.get(path).map(read).transpose()?;
             if file.as_ref().is_none_or(|file| !file.text.starts_with(STORED_ELSEWHERE)) {
                 differences.insert(path.clone(), file);

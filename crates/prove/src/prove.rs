@@ -8,7 +8,7 @@ use proctor_app::gate::open_repository;
 use proctor_app::project::setup::LoadedProject;
 use proctor_app::project::{RunResources, opening, specification_files};
 use proctor_app::refusals::not_approved_error;
-use proctor_app::{CommandError, Environment, RunControl, from_run_error};
+use proctor_app::{CommandError, Environment, RunControl};
 use proctor_model::{CommandExit, StopReason, TreePath, TriggerKind};
 use proctor_plan::spec::plan_digest;
 use proctor_project::{ProjectRepository, RunRequest};
@@ -163,7 +163,7 @@ impl<'a> Prover<'a> {
         let before = self.change.before_layer(storage, &self.work_tree, None)?.expect("only stubs may be missing");
         let tree = self.trials.tree().0.digest();
         let record = proof.record((tree, before.digest_beside(tree)), plan_digest(&self.loaded.plan));
-        self.trials.record(record).map_err(|error| from_run_error(&error))?;
+        self.trials.record(record)?;
         Ok(proof)
     }
 
@@ -241,7 +241,7 @@ impl<'a> Prover<'a> {
 
     /// Writes a layer with what a content has otherwise than the working tree.
     pub(crate) fn write(&mut self, content: &ContentLayer) -> Result<PathBuf, CommandError> {
-        let layer = self.trials.new_layer().map_err(|error| from_run_error(&error))?;
+        let layer = self.trials.new_layer()?;
         write_layer(&layer, &content.differences, &|directory| content.has_below(directory)).map_err(|error| {
             CommandError::caused(CommandExit::OwnFault, "what differs from the project's files cannot be written", &error)
                 .hint("make room on the disk")
@@ -298,6 +298,6 @@ fn from_not_tried(environment: &Environment, why: NotTried) -> CommandError {
             CommandError::new(CommandExit::NoFreshVerdict, message).hint("`proctor doctor` says what is missing")
         }
         NotTried::Stopped(reason) => not_finished(reason),
-        NotTried::Failed(error) => from_run_error(&error),
+        NotTried::Failed(error) => CommandError::from(*error),
     }
 }

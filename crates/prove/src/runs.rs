@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use proctor_app::{CommandError, from_run_error};
+use proctor_app::CommandError;
 use proctor_tools::RaisedAt;
 
 use crate::commands::{checks_of_test, narrowed, runs_by_node_id, together, with_variables};
@@ -76,7 +76,7 @@ impl Prover<'_> {
         let narrow = narrowed(check, &own);
         let is_narrow = narrow.is_some();
         let action = with_variables(narrow.as_ref().unwrap_or(check), &self.loaded.root);
-        let run = self.trials.run(content.layer, &action).map_err(|error| from_run_error(&error))?;
+        let run = self.trials.run(content.layer, &action)?;
         if let Some(reason) = self.trials.stopped() {
             return Err(not_finished(reason));
         }

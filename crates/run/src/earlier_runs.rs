@@ -122,7 +122,7 @@ fn fewer_tests(
     let standings = runs.matching(is_whole).map(|run| (run, runs.standing(run)));
     let mut nearest: Option<(usize, FewerTests)> = None;
     for (run, standing) in standings.filter(|(_, standing)| is_ancestor(standing.head.as_deref())).take(READ) {
-        let Some(report) = report_of(&evidence.store, request, run) else { continue };
+        let Some(report) = report_of(evidence, request, run) else { continue };
         let is_on_head = head.is_some() && standing.head.as_deref() == head;
         let lacked = standing.fewer.as_ref().filter(|_| is_on_head);
         let compared = compare(&run.run_id, &totals(&report), lacked, &now);
@@ -171,16 +171,15 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
     // The index does not prove older runs. Most rows decide nothing, so a row is compared with the ledger where it is used.
     let ledger = LedgerLookup::open(&evidence.store, project).ok();
     let runs = CheckedRows::new(&rows, ledger.as_ref());
-    let mut notes: Vec<PlanNote> = other_results(&evidence.store, request, facts, &runs).into_iter().collect();
-    let read = |run: &&IndexedRun| Some(((*run).clone(), report_of(&evidence.store, request, run)?));
+    let mut notes: Vec<PlanNote> = other_results(evidence, request, facts, &runs).into_iter().collect();
+    let read = |run: &&IndexedRun| Some(((*run).clone(), report_of(evidence, request, run)?));
     // The environment digest covers all programs and files. If it is the same as in the last run, nothing changed,
     // and the last run's report need not be read.
     let is_other = |run: &&&IndexedRun| run.environment_digest != Some(facts.environment.digest);
     let last = runs.matching(|run| run.status.counts()).next();
     let last = last.as_ref().filter(is_other).and_then(read);
     notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
-    // A report can be large. If the last run is also the last green run, its report is not read twice. If this run
-    // has no tests, the report of the last green run is not read.
+    // A report can be large. If this run has no tests, the report of the last green run is not read.
     let of_both: Vec<&ActionResult> =
         facts.actions.iter().filter(|action| !cases(action).is_empty() && are_all_listed(action)).collect();
     notes.extend(facts.actions.iter().filter(|action| !are_all_listed(action)).map(|action| {
@@ -190,8 +189,7 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
     let fewer = if of_both.is_empty() { None } else { fewer_tests(evidence, request, facts, &runs, head) };
     let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
     let green = if of_both.is_empty() { None } else { runs.matching(is_passed).next() };
-    let is_green = |(last, _): &(IndexedRun, _)| green.is_some_and(|green| green.run_id == last.run_id);
-    if let Some((run, green)) = last.filter(is_green).or_else(|| green.as_ref().and_then(read)) {
+    if let Some((run, green)) = green.as_ref().and_then(read) {
         let before = |action: &ActionResult| tests_of(&evidence.store, request, &green, &action.action.name);
         let both: Vec<_> = of_both.into_iter().filter_map(|action| Some((action, before(action)?))).collect();
         notes.extend(both.iter().flat_map(|(action, before)| missing_tests(action, before, &run.run_id)));
@@ -218,7 +216,7 @@ pub(crate) fn told_notes(evidence: &Evidence, last_runs: &mut LastRuns, request:
     let task = (request.scope.project.clone(), request.plan.task.clone());
     let last = last_runs.notes.remove(&task).or_else(|| {
         let runs = evidence.index.runs(&task.0, Some(&task.1), RunsJudgedBy::AnyRules, 1).ok()?;
-        Some(report_of(&evidence.store, request, runs.first()?)?.notes)
+        Some(report_of(evidence, request, runs.first()?)?.notes.clone())
     });
     last_runs.notes.insert(task, notes.clone());
     let last = last.unwrap_or_default();

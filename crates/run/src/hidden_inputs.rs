@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use proctor_model::{Access, Action, EndedAction, PlanNote, Sandbox};
+use proctor_model::{Access, Action, ActionEnd, EndedAction, PlanNote, Sandbox, TreePath, quoted_text};
 use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
 use proctor_sandbox::{home, list_for_settings, search_path};
 use proctor_tools::install_command;
@@ -34,6 +34,7 @@ const MISSING: &[&str] = &[
     "failed to read",
     "failed to load",
     "does not exist",
+    "nonexistent",
     "doesn't exist",
     "permission denied",
     "cannot connect",
@@ -109,7 +110,7 @@ fn proposes_inputs_of(one: &str, other: &str) -> bool {
 /// Returns at most one line of advice about each kind: another checkout, an input, a socket, a program.
 fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
     let lines: Vec<&str> =
-        output.lines().filter(|line| line.len() <= LONGEST_LINE && is_about_missing(line)).take(MOST_LINES).collect();
+        output.lines().filter(|line| line.len() <= LONGEST_LINE && says_missing(line)).take(MOST_LINES).collect();
     if lines.is_empty() {
         return Vec::new();
     }
@@ -143,11 +144,6 @@ fn installing(root: &Path) -> &'static str {
     let has = |file: &str| root.join(file).is_file();
     let npm = || has("package.json").then_some("npm install");
     install_command(has).or_else(npm).unwrap_or("python3 -m venv .venv && .venv/bin/pip install -e .")
-}
-
-fn is_about_missing(line: &str) -> bool {
-    let line = line.to_lowercase();
-    MISSING.iter().any(|marker| line.contains(marker))
 }
 
 impl ActionView<'_> {
@@ -264,6 +260,66 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(ends).map(|word| word.trim_end_matches(['.', ':'])).filter(|word| !word.is_empty())
 }
 
+// Finds out that a check failed because it looked for a file in the cache of another check, and says what helps. Pure.
+
+/// Returns a note for each cache of another check in which a failed check looked for a file. `caches` has the caches that other
+/// checks of the run wrote, each with the name of the check.
+pub(super) fn hidden_caches(failed: &Action, ended: &EndedAction, caches: &BTreeMap<TreePath, String>) -> Vec<PlanNote> {
+    if caches.is_empty() {
+        return Vec::new();
+    }
+    let (stdout, stderr) = (ended.captured.stdout.text(), ended.captured.stderr.text());
+    let program = match ended.end {
+        ActionEnd::NotStarted(_) => failed.command.argv.first().map(String::as_str),
+        ActionEnd::Exited { .. }
+        | ActionEnd::Signalled { .. }
+        | ActionEnd::TimedOut { .. }
+        | ActionEnd::Stopped { .. }
+        | ActionEnd::Lost { .. } => None,
+    };
+    let lines: Vec<&str> = stdout.lines().chain(stderr.lines()).filter(|line| says_missing(line)).chain(program).collect();
+    let looked_for = caches.iter().filter(|(cache, _)| lines.iter().any(|line| names(line, &cache.to_string())));
+    let note = |(cache, check): (&TreePath, &String)| PlanNote {
+        subject: failed.name.clone(),
+        message: format!(
+            "`{cache}` is a cache of the check `{check}`, which no other check sees: with `writes = [{}]`, or a part of it, `{check}` makes \
+             it a product, which later checks see",
+            quoted_text(&format!("{cache}/**"))
+        ),
+    };
+    looked_for.map(note).collect()
+}
+
+/// Returns whether a line of output says that a file or directory is missing.
+pub(super) fn says_missing(line: &str) -> bool {
+    let line = line.to_lowercase();
+    MISSING.iter().any(|marker| line.contains(marker))
+}
+
+/// Returns whether a line names something in the directory at `cache`.
+fn names(line: &str, cache: &str) -> bool {
+    let is_part_of_a_name = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-' | '.');
+    line.match_indices(&format!("{cache}/")).any(|(start, _)| {
+        let before = line[..start].strip_suffix("./").unwrap_or(&line[..start]);
+        !before.ends_with(is_part_of_a_name)
+    })
+}
+
 #[cfg(test)]
 #[path = "hidden_inputs/tests.rs"]
 mod tests;
+
+#[cfg(test)]
+mod cache_tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_a_cache_by_its_whole_name() {
+        for line in ["sh: 1: ./target/app: not found", "open 'target/x'", "/p/target/debug/app: No such file or directory"] {
+            assert!(names(line, "target"), "{line}");
+        }
+        for line in ["my-target/app: not found", "target: not found", "targets/app", "a.target/x"] {
+            assert!(!names(line, "target"), "{line}");
+        }
+    }
+}

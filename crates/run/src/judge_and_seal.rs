@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::debt::write_debt;
+use crate::criteria_facts::{run_cause, test_result};
 use crate::earlier_runs::{earlier_runs, told_notes};
 use crate::environment::toolchain_component;
 use crate::exports::write_exports;
@@ -13,8 +14,8 @@ use crate::lowered_verdict::{
     needs_a_person, note_changed_rules, note_partial_selection, note_protected_files, note_rewritten_tree, note_tests_not_run,
 };
 use crate::records::{check_records, inputs, named_checks, prerequisites_met};
+use crate::review::write_debt;
 use crate::run_context::RunContext;
-use crate::test_facts::{run_cause, test_result};
 use crate::{criteria_facts, records, review};
 use proctor_evidence::report::{
     ActionResult, CompletionFacts, ContentionV2, EnvironmentComponentV2, EnvironmentV2, ExecutionReportV2, RouteFacts, RunFacts,
@@ -34,6 +35,9 @@ use proctor_project::{
 };
 use proctor_sandbox::isolation::{self, StartedAction};
 use proctor_sandbox::process::clock;
+
+/// The longest report, in bytes, that is kept in memory for the comparison with the next run.
+const LARGEST_KEPT_REPORT: usize = 1 << 20;
 
 /// Everything that is known about a run when its last action is over.
 pub(crate) struct RunEnd<'a> {
@@ -81,8 +85,12 @@ pub(crate) fn judge_and_seal(
     if !runner.has_runs_ahead() {
         runner.preparation.close();
     }
+    let is_kept = runner.has_runs_ahead() && sealing.report.len() <= LARGEST_KEPT_REPORT;
     let directory = seal_and_publish(evidence, request.scope, directory, sealing, held)?;
     removed?;
+    if let Some(hash) = report.authenticity.report_hash.filter(|_| is_kept) {
+        evidence.last_report.keep(hash, Arc::new(report.clone()));
+    }
     let sealed = Box::new(sealed_report(run_end, &facts.actions, &decided, report, told_notes, &directory));
     evidence.observer()(DurableStep::Published);
     last_runs.to_prune = Some((request.scope.clone(), request.settings.limits));

@@ -12,7 +12,7 @@
 //! supervise, interpret. `reuse` decides when an earlier result is used for a check, `queue` waits for the actions of
 //! other runs, `http_client` sends a request, and `perform/file_or_request` finds out why no answer came. `environment` looks for
 //! changes of the installed packages. `bytecode` shows checks the Python modules that `compile_modules` compiles after
-//! a run, `check_caches` the caches of their own tools. `judge_and_seal` judges and seals, `debt` writes the debt file,
+//! a run, `check_caches` the caches of their own tools. `judge_and_seal` judges and seals, `review` writes the debt file,
 //! `refuse` handles a specification with errors.
 
 mod bytecode;
@@ -25,7 +25,6 @@ mod compile_modules;
 mod concurrency;
 mod connection_variables;
 mod criteria_facts;
-mod debt;
 mod dropped_writes;
 mod earlier_runs;
 mod environment;
@@ -34,7 +33,6 @@ mod flow;
 mod followed_file;
 mod guarded_files;
 mod health;
-mod hidden_caches;
 mod hidden_inputs;
 mod http_client;
 mod judge_and_seal;
@@ -53,7 +51,6 @@ mod prerequisite;
 mod queue;
 mod records;
 mod refuse;
-mod repeat_after_death;
 mod reuse;
 mod review;
 mod rewritten_files;
@@ -63,7 +60,6 @@ mod seen_layers;
 mod snapshot;
 mod sqlite_query;
 mod steps;
-mod test_facts;
 mod test_history;
 mod written_configuration;
 mod written_layer;
@@ -78,6 +74,6 @@ pub use followed_file::LogFollower;
 pub(crate) use perform::ended_not_started;
 pub use perform::{ask_server, manifests, names_in, read_source, take_report_below};
 pub use refuse::{RefusedRequest, refuse};
-pub use repeat_after_death::run_plan;
+pub use run_plan::run_plan;
 pub use sqlite_query::{SqliteQueryError, query_sqlite};
 pub use written_layer::{WrittenFile, write_layer};

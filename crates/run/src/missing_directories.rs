@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::hidden_caches::says_missing;
+use crate::hidden_inputs::says_missing;
 use proctor_model::{Action, EndedAction, PlanNote, TreePath};
 
 /// The most lines of output that are looked at, and the most directories that are named.

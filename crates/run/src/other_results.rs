@@ -12,7 +12,7 @@ use proctor_evidence::report::{
 };
 use proctor_index::IndexedRun;
 use proctor_model::{CategoryCode, CheckRecord, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
-use proctor_project::RunRequest;
+use proctor_project::{Evidence, RunRequest};
 
 /// At most this many earlier runs of the same tree are compared, the newest first. Their reports may be large.
 const RUNS: usize = 3;
@@ -30,7 +30,7 @@ enum Ended {
 /// environment. Only checks that both runs carried out are compared. If only runs with other ignored inputs, caches or another
 /// place ended in another way, the note names what differs.
 pub(crate) fn other_results(
-    store: &Store,
+    evidence: &Evidence,
     request: &RunRequest<'_>,
     facts: &RunFacts,
     runs: &CheckedRows<'_>,
@@ -48,8 +48,8 @@ pub(crate) fn other_results(
         if has_same_results(&facts.actions, &runs.checks_of(run)) {
             return None;
         }
-        let report = report_of(store, request, run)?;
-        let of_check = |action: &ActionResult| other_result(store, request, &report, action);
+        let report = report_of(evidence, request, run)?;
+        let of_check = |action: &ActionResult| other_result(&evidence.store, request, &report, action);
         let differ: Vec<String> = facts.actions.iter().filter_map(of_check).collect();
         let then = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref());
         let other = other_conditions(facts.tree.snapshot.as_ref(), then);

@@ -1,10 +1,13 @@
-//! The effect of a run's reviews on the exit code, and the number of earlier rejections.
+//! The effect of a run's reviews on the exit code, the number of earlier rejections, and the debt file beside the report.
 
-use crate::test_history::report_of;
-use proctor_evidence::report::{ActionResult, ExecutionReportV2};
-use proctor_evidence::{LedgerLookup, Store};
-use proctor_model::{CommandExit, Observation, ReviewObservation, ReviewVerdict};
-use proctor_project::{LedgerRuns, RunRequest};
+use crate::test_history::sealed_report;
+use proctor_evidence::report::{
+    ActionResult, DEBT_FILE, ExecutionReportV2, TechnicalDebtV1, build_debt, parse_debt, seal_debt_hash, to_bytes, with_debt,
+};
+use proctor_evidence::{LedgerLookup, RunDirectory, SealedFiles, Store};
+use proctor_index::RunsJudgedBy;
+use proctor_model::{CommandExit, EvidenceKind, Observation, PlanNote, ReviewObservation, ReviewVerdict};
+use proctor_project::{Evidence, LedgerRuns, ProjectError, RunRequest};
 
 /// A person is asked after this number of rejections of a review in a row (V4), because the changes evidently do not lead to what
 /// the reviewer wants.
@@ -19,7 +22,7 @@ pub(crate) fn rejections_before(store: &Store, request: &RunRequest<'_>, review:
     let Ok(ledger) = LedgerLookup::open(store, &request.scope.project) else { return 0 };
     let runs = LedgerRuns::newest(&ledger).map_while(Result::ok);
     let mut of_task = runs.filter(|run| run.task == request.plan.task && !run.by_changed_rules).take(LOOKED_AT);
-    let made = of_task.find_map(|run| rejections_of(&report_of(store, request, &run)?, review));
+    let made = of_task.find_map(|run| rejections_of(&sealed_report(store, request, &run).ok()?, review));
     made.unwrap_or(0)
 }
 
@@ -65,6 +68,51 @@ fn seen(one: &ActionResult) -> Option<&ReviewObservation> {
         Observation::Review(seen) => Some(seen),
         Observation::Nothing | Observation::File(_) | Observation::Exchange(_) | Observation::Service(_) => None,
     }
+}
+
+// Writes the debt file of a run beside its report.
+
+/// Writes the debt file of a judged run, and returns the report with its section about debt items added. A run
+/// without a verdict, or with debt switched off, has no debt file.
+pub(crate) fn write_debt(
+    evidence: &Evidence,
+    request: &RunRequest<'_>,
+    mut report: ExecutionReportV2,
+    directory: &mut RunDirectory,
+) -> Result<ExecutionReportV2, ProjectError> {
+    let previous = match debt_before(evidence, request) {
+        Ok(previous) => previous,
+        Err(why) => {
+            report.notes.push(PlanNote {
+                subject: DEBT_FILE.to_owned(),
+                message: format!("the last verdict's file could not be used, so that items are numbered anew: {why}"),
+            });
+            None
+        }
+    };
+    let settings = request.plan.debt.clone().unwrap_or_default();
+    let Some(debt) = build_debt(&report, &settings, previous.as_ref()) else { return Ok(report) };
+    let debt = seal_debt_hash(debt);
+    let written = directory.write(DEBT_FILE, &to_bytes(&debt), EvidenceKind::TechnicalDebt, None);
+    Ok(with_debt(report, &debt, written?))
+}
+
+/// Returns the debt file of the task's last verdict, as it was sealed; `None` if there is none.
+fn debt_before(evidence: &Evidence, request: &RunRequest<'_>) -> Result<Option<TechnicalDebtV1>, String> {
+    let (project, task) = (&request.scope.project, &request.plan.task);
+    let Some(run) = evidence.index.last_run(project, task, RunsJudgedBy::ApprovedRules).map_err(|error| error.to_string())?
+    else {
+        return Ok(None);
+    };
+    // The seal of the index proves the last run.
+    let Some(hashes) = run.sealed else { return Ok(None) };
+    let files = SealedFiles::open(&evidence.store, project, task, &run.run_id, hashes.manifest);
+    let files = files.map_err(|error| error.to_string())?;
+    if !files.has(DEBT_FILE) {
+        return Ok(None);
+    }
+    let bytes = files.read(DEBT_FILE).map_err(|error| error.to_string())?;
+    parse_debt(&bytes).map(Some).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -15,8 +15,7 @@ use crate::look_again::{BackgroundLooks, SecondLook, left_by_stopped_run, look_a
 use crate::order::{last_failed_checks, last_report_path, order_checks, order_setting};
 use crate::perform::{Performer, configured_files, may_replace_session};
 use crate::perform_all::{PerformedActions, perform_all};
-use crate::records;
-use crate::records::prerequisites_met;
+use crate::records::{self, prerequisites_met};
 use crate::reuse::results_on_this_tree;
 use crate::run_context::RunContext;
 use proctor_evidence::report::ActionResult;
@@ -31,7 +30,7 @@ use proctor_project::{
     unmet_dependencies, update_task_list,
 };
 use proctor_sandbox::process::clock;
-use proctor_tree::TreeIndex;
+use proctor_tree::{TreeHints, TreeIndex};
 
 /// Why no run begins.
 enum NotBegun {
@@ -358,4 +357,40 @@ fn drop_superseded(
     let (line, offset) = proctor_evidence::drop_superseded(directory, record, ledger, asker, clock::now())?;
     evidence.apply(&context.request.scope.project, offset, line)?;
     Ok(RunOutcome::Superseded)
+}
+
+// Repeats a run during which a helper process of proctor died: the launcher (it starts actions) or the keeper (it watches one action).
+// Such a death, for example by the kernel when memory runs out, says nothing about the code that is checked.
+
+/// Carries out a plan, judges the results and seals the run. `show` is called with every step of the progress.
+///
+/// A run during which a helper process of proctor died is sealed without a verdict, and the plan is carried out once more. If
+/// a helper process dies again, the outcome is [`RunOutcome::HelperDied`].
+///
+/// # Errors
+///
+/// Only failures of proctor itself: the store, the launcher, a tree that cannot be read. Failures of tools are
+/// values.
+pub fn run_plan(
+    workspace: &mut Workspace,
+    request: &RunRequest<'_>,
+    show: &mut dyn FnMut(Progress),
+) -> Result<RunOutcome, ProjectError> {
+    let first = run_plan_once(workspace, request, show)?;
+    let RunOutcome::HelperDied(sealed) = &first else { return Ok(first) };
+    show(Progress::HelperDied {
+        run_id: sealed.run_id.clone(),
+        exit: sealed.exit,
+        why: sealed.report.validation_criteria_evaluation.reason.clone(),
+    });
+    let again = RunRequest {
+        checks: request.checks.clone(),
+        trigger: request.trigger.clone(),
+        // Files may have changed since the hints of the first request were given.
+        hints: TreeHints::Everything,
+        ..*request
+    };
+    let second = run_plan_once(workspace, &again, show)?;
+    // A newer save came before the repetition began. The first run did begin, so the plan was not merely withdrawn.
+    Ok(if matches!(second, RunOutcome::Withdrawn) { RunOutcome::Superseded } else { second })
 }

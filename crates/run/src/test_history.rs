@@ -14,6 +14,7 @@
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::{fmt, iter};
 
 use proctor_evidence::report::{ExecutionReportV2, TestRecordV1, TestResultsRecordV1, TestRunV1, parse_with_hash};
@@ -24,7 +25,7 @@ use proctor_model::{
     Phase, RunId, TestFailure, TestOutcome, ToolClass,
 };
 use proctor_plan::verdict::{PassedBefore, RedBeginning, TestHistory, VanishedTests};
-use proctor_project::{LedgerRuns, RunRequest};
+use proctor_project::{Evidence, LedgerRuns, RunRequest};
 use proctor_tools as tools;
 
 /// The most runs with the action's tests that are read. A test that passed only in older runs counts as unknown.
@@ -39,7 +40,7 @@ type Seen = Result<(RunId, Vec<TestRecordV1>), Unread>;
 
 /// Which part of the history could not be read. proctor's own log has the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-enum Unread {
+pub(crate) enum Unread {
     #[error("the ledger cannot be read")]
     Ledger,
     #[error("the report of {0} cannot be read as it was sealed")]
@@ -173,9 +174,14 @@ fn tests_in(
 }
 
 /// Returns a run's report as it was sealed; `None` if the report is missing, changed or unreadable. `run` is what a checked
-/// line of the ledger says about the run.
-pub(crate) fn report_of(store: &Store, request: &RunRequest<'_>, run: &IndexedRun) -> Option<ExecutionReportV2> {
-    sealed_report(store, request, run).ok()
+/// line of the ledger says about the run. The report that this process had last is not read again.
+pub(crate) fn report_of(evidence: &Evidence, request: &RunRequest<'_>, run: &IndexedRun) -> Option<Arc<ExecutionReportV2>> {
+    let hash = run.sealed?.report;
+    evidence.last_report.find(hash).or_else(|| {
+        let report = Arc::new(sealed_report(&evidence.store, request, run).ok()?);
+        evidence.last_report.keep(hash, report.clone());
+        Some(report)
+    })
 }
 
 /// Returns the tests of an action in a report, from its last attempt; `None` if there is no record of them, or if
@@ -191,7 +197,7 @@ pub(crate) fn tests_of(
 }
 
 /// Reads a run's report and compares it with the hash that the run's ledger line has.
-fn sealed_report(store: &Store, request: &RunRequest<'_>, run: &IndexedRun) -> Result<ExecutionReportV2, Unread> {
+pub(crate) fn sealed_report(store: &Store, request: &RunRequest<'_>, run: &IndexedRun) -> Result<ExecutionReportV2, Unread> {
     let unread = || Unread::Report(run.run_id.clone());
     let bytes = evidence::read_report(store, &request.scope.project, &request.plan.task, &run.run_id);
     let bytes = bytes.map_err(|error| logged(unread(), &error))?;

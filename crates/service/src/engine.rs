@@ -21,7 +21,6 @@ use proctor_model::{
 };
 use proctor_project::Selection;
 
-mod approved;
 mod asked;
 mod busy;
 mod copied_files;
@@ -30,8 +29,6 @@ mod moved;
 mod round;
 mod save_during_run;
 mod stage;
-#[cfg(test)]
-mod tests;
 mod unrest;
 mod unscanned_changes;
 
@@ -500,3 +497,6 @@ impl Engine {
         Effect::Start(Order { task, trigger, selection, unless_tree, hints: given.hints, lost_events: given.lost })
     }
 }
+
+#[cfg(test)]
+mod tests;

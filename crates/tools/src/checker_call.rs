@@ -7,8 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::jsonc::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
 use crate::option_spelling::is_same_option;
-use crate::package_json::{LAUNCHERS, RUNNERS, handed_on, script_name, scripts};
 use crate::project_files::ProjectFiles;
 use crate::shell::{command_row, script_of};
 use proctor_model::{CommandLine, is_assignment, join_words};

@@ -7,8 +7,8 @@
 use crate::gathered::{Gathered, lines};
 use crate::interpret::Exited;
 use crate::located::{arrow, located};
+use crate::option_spelling::subcommand;
 use crate::places::Place;
-use crate::subcommands::subcommand;
 use crate::{launch_failure, tsc};
 use proctor_model::{CategoryCode, Diagnostic, FindingLevel, Interpretation};
 

@@ -42,10 +42,10 @@ mod missing_program;
 mod no_work;
 mod node_test;
 mod node_tests;
+mod noting_files;
 mod npm_settings;
 mod option_spelling;
 mod output_so_far;
-mod package_json;
 mod places;
 mod prepare;
 mod printed_tests;
@@ -60,7 +60,6 @@ mod shards;
 pub mod shell;
 mod signals;
 mod strictness;
-mod subcommands;
 mod table;
 mod test_bodies;
 mod test_run;
@@ -78,16 +77,16 @@ pub use file_validation::interpret_file;
 pub use http_answer::interpret_exchange;
 pub use interpret::{Input, interpret, name_what_hung};
 pub use json_schema::without_mark;
-pub use jsonc::parse_jsonc;
+pub use jsonc::{parse_jsonc, script_name, scripts};
 pub use leads_out::{
     ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above, may_lead_out,
     members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
 };
 pub use linter::*;
 pub use mending::{is_lock_file, judge_mended, runs_linter};
+pub use noting_files::{AskedFiles, NotingFiles};
 pub use npm_settings::{deciding_npm_setting, judge_npm_setting};
 pub use output_so_far::OutputSoFar;
-pub use package_json::{script_name, scripts};
 pub use places::add_source_lines;
 pub use prepare::{Preparation, ReportRequest, prepare, stop_ladder};
 pub use project_files::ProjectFiles;

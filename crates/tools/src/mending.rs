@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::jsonc::script_name;
 use crate::launchers::{only_starts_others, visit_programs};
-use crate::package_json::script_name;
 use crate::shell::simple_commands;
 use crate::table::{ROWS, ToolRow};
 use proctor_model::{Action, CategoryCode, FindingKind, FindingLevel, Interpretation, TreePath, has_word};

@@ -6,11 +6,9 @@
 use std::path::Path;
 
 use crate::interpret::Exited;
-use crate::jsonc::parse_jsonc;
+use crate::jsonc::{handed_on, parse_jsonc, script_name};
 use crate::launchers::{Located, locate, locate_in_script};
-use crate::option_spelling::OptionSpelling;
-use crate::package_json::{handed_on, script_name};
-use crate::subcommands::subcommand;
+use crate::option_spelling::{OptionSpelling, subcommand};
 use crate::table::row_of;
 use proctor_model::{CategoryCode, Interpretation, join_words};
 

@@ -3,9 +3,9 @@
 //! Whether two commands call one tool in the same way, whatever the tool's own arguments are (S7).
 
 use crate::launchers::{ends_with, locate, locate_in_script};
+use crate::option_spelling::has_option;
 use crate::project_files::ProjectFiles;
 use crate::shell::command_row;
-use crate::subcommands::has_option;
 use crate::table::row_of;
 use proctor_model::{CommandLine, Tool, ToolClass};
 

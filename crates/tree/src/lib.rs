@@ -59,7 +59,6 @@ mod node;
 mod read;
 mod refusal;
 mod saved;
-mod scan;
 mod stamp;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the trees they look at, and say what time it is")]

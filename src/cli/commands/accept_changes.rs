@@ -3,10 +3,8 @@
 use std::path::Path;
 
 use crate::cli::commands::anchor::from_git_error;
-use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::{approve, attest};
-use crate::cli::environment;
-use crate::cli::render;
+use crate::cli::{environment, render};
 use proctor_app::gate::{self, GateAnswer, GateQuestion};
 use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment};
@@ -55,8 +53,8 @@ pub(super) fn accept(
         return Err(CommandError::new(CommandExit::NoFreshVerdict, format!("`{told}` cannot be told to others as it is"))
             .hint("name it without absolute paths, secrets and names of people and machines"));
     }
-    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
-    let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
+    let store = Store::open(environment.state_root())?;
+    let attestor = Attestor::open(&store, clock::now())?;
     refuse_unnamed_key(answer, repository, question, environment, root, attestor.key())?;
     ask(&changes, answer, environment)?;
     let mut lines = Vec::new();
@@ -98,7 +96,7 @@ fn refuse_unnamed_key(
 ) -> Result<(), CommandError> {
     let trusted = gate::trusted(repository, (question.asked_for, answer.commit), question.policy_from, (environment, root))?;
     let allowed = gate::signers(repository, &trusted, &answer.policy)?;
-    let signers = opening::open_archive(environment)?.gate_signers(allowed).map_err(|error| super::from_run_error(&error))?;
+    let signers = opening::open_archive(environment)?.gate_signers(allowed)?;
     if signers.named_signer(key, clock::now()).is_some() {
         return Ok(());
     }
@@ -118,7 +116,7 @@ fn ask(changes: &[String], answer: &GateAnswer, environment: &Environment) -> Re
     let asks = format!("commit {} asks for less than {}{beside}", &commit[..12], answer.beside_words());
     if !environment::is_person_present(environment) {
         let error = CommandError::new(CommandExit::PersonNeeded, asks);
-        let error = changes.iter().fold(error, |error, change| error.detail(change.clone()));
+        let error = error.with_details(changes);
         return Err(environment::why_nobody(environment, error.hint("run this at a terminal, which asks")));
     }
     let name = &commit[..TYPED];
@@ -133,7 +131,7 @@ fn ask(changes: &[String], answer: &GateAnswer, environment: &Environment) -> Re
 /// Keeps the commit as the one that was accepted last in this store, if the person agrees.
 fn accept_here(answer: &GateAnswer, root: &Path, environment: &Environment) -> Result<(), CommandError> {
     ask(&answer.lowered, answer, environment)?;
-    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let store = Store::open(environment.state_root())?;
     keep_accepted_commit(&store, root, AcceptedCommit { commit: answer.commit, branch: answer.branch.clone() });
     if let Some(tip) = answer.tip.clone() {
         keep_trusted_tip(&store, root, tip);

@@ -4,9 +4,8 @@ use crate::cli::render;
 use crate::cli::service_arguments::AddOptions;
 use proctor_api::{AddRequestV1, AddedV1, MethodV1};
 use proctor_app::project::{opening, setup, specification_files};
-use proctor_app::serving;
 use proctor_app::serving::MARGIN;
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, serving};
 use proctor_evidence::watching_process;
 use proctor_model::{CommandExit, Serving};
 use proctor_project::record_serving;
@@ -33,8 +32,7 @@ pub(crate) fn execute(options: &AddOptions, environment: &Environment) -> Result
         }
         return Ok(CommandExit::Proceed);
     }
-    record_serving(environment.state_root(), &opened.scope, Serving::Served, opened.settings.lock_wait)
-        .map_err(|error| super::from_run_error(&error))?;
+    record_serving(environment.state_root(), &opened.scope, Serving::Served, opened.settings.lock_wait)?;
     render::line(&format!(
         "{project} is watched when the service runs: `proctor service install` starts it, now and at each login"
     ));

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use crate::cli::anchor_arguments::{AnchorOptions, CheckpointOptions};
-use crate::cli::commands::key::from_evidence_error;
+use crate::cli::evidence_arguments::{AnchorOptions, CheckpointOptions};
 use crate::cli::render;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
@@ -32,7 +31,7 @@ pub(super) fn anchor(options: &AnchorOptions, environment: &Environment) -> Resu
 pub(super) fn print_head(options: &CheckpointOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let (store, project) = open(&options.project, environment)?;
     if options.verifier_key {
-        let ring = read_key_ring(&store).map_err(|error| from_evidence_error(&error))?;
+        let ring = read_key_ring(&store)?;
         let key = ring.current().ok_or_else(no_key)?;
         render::line(&verifier_key(&project, key.public()));
     } else {
@@ -44,12 +43,12 @@ pub(super) fn print_head(options: &CheckpointOptions, environment: &Environment)
 fn open(project: &Path, environment: &Environment) -> Result<(Store, ProjectId), CommandError> {
     let root = setup::project_root(environment, project)?;
     let (_, project) = opening::open_registered(environment, &root)?;
-    Ok((Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?, project))
+    Ok((Store::open(environment.state_root())?, project))
 }
 
 fn signed_head(store: &Store, project: &ProjectId) -> Result<(LedgerLog, SignedCheckpoint), CommandError> {
-    let log = read_log(store, project).map_err(|error| from_evidence_error(&error))?;
-    let head = log.sign_head(store).map_err(|error| from_evidence_error(&error))?.ok_or_else(no_key)?;
+    let log = read_log(store, project)?;
+    let head = log.sign_head(store)?.ok_or_else(no_key)?;
     Ok((log, head))
 }
 
@@ -70,7 +69,7 @@ pub(super) fn from_anchor_refusal(refusal: &AnchorRefusal, what: String) -> Comm
 /// Converts an error of the git repository into a command error.
 pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
     let exit = match error {
-        GitAnchorError::Evidence(error) => return from_evidence_error(error),
+        GitAnchorError::Evidence(error) => return CommandError::from(error),
         GitAnchorError::Read(GitReadError::Object { .. }) => CommandExit::EvidenceWrong,
         GitAnchorError::Read(GitReadError::Unreadable { .. }) => CommandExit::OwnFault,
         GitAnchorError::Read(
@@ -92,6 +91,6 @@ pub(super) fn from_git_error(error: &GitAnchorError) -> CommandError {
 fn from_anchor_file_error(error: &AnchorFileError) -> CommandError {
     match error {
         AnchorFileError::Refused { source, .. } => from_anchor_refusal(source, error.to_string()),
-        AnchorFileError::Evidence(error) => from_evidence_error(error),
+        AnchorFileError::Evidence(error) => CommandError::from(error),
     }
 }

@@ -7,16 +7,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::cli::attest_arguments::AttestOptions;
-use crate::cli::commands::accept_changes;
 use crate::cli::commands::anchor::from_git_error;
 use crate::cli::commands::gate::{self, Missing};
-use crate::cli::commands::key::from_evidence_error;
 use crate::cli::commands::run::RunOutput;
-use crate::cli::commands::share;
-use crate::cli::environment;
-use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::commands::{accept_changes, share};
+use crate::cli::gate_arguments::AttestOptions;
+use crate::cli::{environment, render, screen};
 use proctor_app::gate::{AskedFor, GateAnswer, GateQuestion, open_repository, signers, trusted};
 use proctor_app::project::{opening, setup};
 use proctor_app::share::{Share, put};
@@ -33,7 +29,7 @@ use proctor_model::{
     WeakenedChanges, World,
 };
 use proctor_plan::verdict::GateState;
-use proctor_project::{ProjectError, ProjectRepository, ProvingRun};
+use proctor_project::{ProjectRepository, ProvingRun};
 use proctor_sandbox::process::clock;
 
 /// The revision that is meant where none is named.
@@ -65,11 +61,11 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         policy_from: options.policy_from.as_deref(),
         notes: None,
     };
-    let mut answer = gate::answer(&question, Missing::Left, environment, (&root, &repository), RunOutput::Nothing)?;
+    let mut answer = gate::answer(&question, Missing::Left, environment, &repository, RunOutput::Nothing)?;
     let mut acceptance = Vec::new();
     if options.accept_changes && answer.tree.is_ok() {
         acceptance = accept_changes::accept(&answer, &root, &repository, &question, environment)?;
-        answer = gate::answer(&question, Missing::Left, environment, (&root, &repository), RunOutput::Nothing)?;
+        answer = gate::answer(&question, Missing::Left, environment, &repository, RunOutput::Nothing)?;
     }
     let tree = match (answer.state, &answer.tree) {
         (GateState::Proved | GateState::Red, Ok(tree)) => tree,
@@ -86,11 +82,10 @@ pub(crate) fn execute(options: &AttestOptions, environment: &Environment) -> Res
         }
     };
     let is_proved = answer.state == GateState::Proved;
-    let failed = |error: ProjectError| super::from_run_error(&error);
     let deciding: Vec<&RunId> = answer.judgements.iter().flat_map(|judged| &judged.runs).collect();
-    let runs = opening::open_archive(environment)?.proving_runs(&root, *tree, &deciding).map_err(failed)?;
-    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
-    let attestor = Attestor::open(&store, clock::now()).map_err(|error| from_evidence_error(&error))?;
+    let runs = opening::open_archive(environment)?.proving_runs(&root, *tree, &deciding)?;
+    let store = Store::open(environment.state_root())?;
+    let attestor = Attestor::open(&store, clock::now())?;
     let redactor = environment.outgoing_redactor();
     let commit = options.revision.as_ref().map(|_| answer.commit);
     let claim = |run: &ProvingRun| to_commit_claim(run, &answer, &repository.below, commit, attestor.key(), &redactor);
@@ -210,7 +205,7 @@ fn from_bundle_error(error: &EvidenceError) -> CommandError {
         return CommandError::of(CommandExit::Usage, error)
             .hint("name a new file, in a directory that you may write: --bundle FILE");
     }
-    from_evidence_error(error)
+    CommandError::from(error)
 }
 
 fn said(change: NoteChange, tree: ObjectId, claims: &[CommitClaim]) -> [String; 3] {

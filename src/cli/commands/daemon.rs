@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use crate::cli::render;
 use crate::cli::service_arguments::DaemonOptions;
-use proctor_app::logging;
 use proctor_app::project::opening;
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, logging};
 use proctor_evidence::ServiceLockError;
 use proctor_model::CommandExit;
 use proctor_sandbox::process::{PassedSocket, replace_program, take_passed_socket};
@@ -82,7 +81,7 @@ fn from_socket_error(error: &ControlSocketError) -> CommandError {
 
 fn from_service_error(error: &ServiceError) -> CommandError {
     match error {
-        ServiceError::Store(error) => super::from_run_error(error),
+        ServiceError::Store(error) => CommandError::from(error),
         ServiceError::Signals(_) | ServiceError::Runtime(_) => CommandError::of(CommandExit::OwnFault, error)
             .hint("check the limits on open files (`ulimit -n`), then start it again"),
     }

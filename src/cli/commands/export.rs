@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use crate::cli::commands::key::from_evidence_error;
 use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
 use proctor_api::page::{OfflineRun, offline_page, run_answers};
@@ -18,7 +17,7 @@ use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ActionResultV2, ExecutionReportV2, ExportedRun, OutgoingRedactor, export_texts};
 use proctor_evidence::{SignedCheckpoint, Store, export_run, read_anchor};
 use proctor_model::{CommandExit, ExportFormat, ProjectId};
-use proctor_project::{ProjectError, RecordedRun, StoreReader, last_test_record};
+use proctor_project::{RecordedRun, StoreReader, last_test_record};
 
 /// How many runs and tests the page as one file knows of its task, as the page asks the service for.
 const MATRIX_RUNS: u32 = 60;
@@ -30,7 +29,7 @@ const MOST_OF_LOG: usize = 1 << 20;
 pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let (mut archive, project) = opening::open_registered(environment, &root)?;
-    let found = archive.find(&project, options.run.as_deref()).map_err(|error| super::from_run_error(&error))?;
+    let found = archive.find(&project, options.run.as_deref())?;
     let run = found.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no such sealed run").hint("`proctor log` lists the runs")
     })?;
@@ -63,11 +62,10 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", to.display()))
             .hint("name a directory or file that is not there: `--to PATH`"));
     }
-    let store = Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error))?;
+    let store = Store::open(environment.state_root())?;
     let anchored = options.anchor.as_deref().map(|file| checkpoint_in(&environment.absolute(file))).transpose()?;
     let checkpoint = anchored.as_ref().map(SignedCheckpoint::checkpoint);
-    let key =
-        export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint).map_err(|error| from_evidence_error(&error))?;
+    let key = export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint)?;
     render::line(&format!("{} · signed by key {}", to.display(), key.id()));
     Ok(CommandExit::Proceed)
 }
@@ -80,7 +78,7 @@ fn is_about_other_content(
     environment: &Environment,
     root: &Path,
 ) -> Result<Option<&'static str>, CommandError> {
-    let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
+    let (_, report) = archive.report(project, run)?;
     let standing = stand(environment, archive, root, slice::from_ref(&run.task))?;
     let now = standing.tasks.iter().find(|task| task.task == run.task);
     let (tree, plan) = now.map_or((None, None), |now| (now.tree, now.plan));
@@ -119,8 +117,8 @@ fn export_text(
     redactor: &OutgoingRedactor,
     to: Option<PathBuf>,
 ) -> Result<CommandExit, CommandError> {
-    let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
-    let tests = archive.test_records(project, run, &report).map_err(|error| super::from_run_error(&error))?;
+    let (_, report) = archive.report(project, run)?;
+    let tests = archive.test_records(project, run, &report)?;
     let text = match format {
         ExportFormat::Html => page_of_run(archive, project, run, &report, redactor)?,
         ExportFormat::Junit | ExportFormat::Ctrf | ExportFormat::Sarif | ExportFormat::Github | ExportFormat::Markdown => {
@@ -149,13 +147,12 @@ fn page_of_run(
     report: &ExecutionReportV2,
     redactor: &OutgoingRedactor,
 ) -> Result<String, CommandError> {
-    let failed = |error: &ProjectError| super::from_run_error(error);
-    archive.catch_up_tests(project).map_err(|error| failed(&error))?;
+    archive.catch_up_tests(project)?;
     let asked = archive.about_tests(project, |archive| {
         let (runs, matrix) = archive.test_matrix(project, &run.task, (MATRIX_RUNS, MATRIX_TESTS))?;
         Ok((MatrixV1::new(project.clone(), runs, matrix), archive.run_trends(project, Some(&run.task), TREND_RUNS)?))
     });
-    let (matrix, trends) = asked.map_err(|error| failed(&error))?;
+    let (matrix, trends) = asked?;
     let task = &run.task;
     let others = [
         (format!("matrix?task={task}&runs={MATRIX_RUNS}&tests={MATRIX_TESTS}"), serde_json::to_value(matrix)),
@@ -165,7 +162,7 @@ fn page_of_run(
     let named = |check: &ActionResultV2| Some((check.action_id.clone(), last_test_record(check)?.to_owned()));
     let record_names = report.step_execution.results.iter().filter_map(named).collect();
     let mut logs = Vec::new();
-    for name in archive.file_names(project, run).map_err(|error| failed(&error))? {
+    for name in archive.file_names(project, run)? {
         if !name.ends_with(".log") {
             continue;
         }
@@ -175,7 +172,7 @@ fn page_of_run(
             // The page has the end of it.
             bytes.drain(..bytes.len().saturating_sub(MOST_OF_LOG));
         };
-        archive.show_file(project, run, &name, &mut take).map_err(|error| failed(&error))?;
+        archive.show_file(project, run, &name, &mut take)?;
         logs.push((name, bytes));
     }
     Ok(offline_page(&run_answers(&OfflineRun { report, record_names: &record_names, logs: &logs, others: &others, redactor })))
@@ -194,7 +191,7 @@ fn default_place(root: &Path, current: &Path) -> PathBuf {
 fn checkpoint_in(file: &Path) -> Result<SignedCheckpoint, CommandError> {
     const HINT: &str = "name the file with the checkpoint that whoever verifies the run has";
     let wrong = |why: &str| CommandError::new(CommandExit::Usage, format!("`{}` {why}", file.display())).hint(HINT);
-    let anchor = read_anchor(file).map_err(|error| from_evidence_error(&error))?.ok_or_else(|| wrong("is not there"))?;
+    let anchor = read_anchor(file)?.ok_or_else(|| wrong("is not there"))?;
     anchor.found.map_err(|error| wrong(&format!("is no checkpoint: {error}")))
 }
 

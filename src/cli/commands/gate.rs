@@ -1,15 +1,10 @@
 //! `proctor gate`: says whether a commit is proved by the runs that there are, and with `--run` makes those that are missing.
 
-use std::path::Path;
-
-use crate::cli::commands::gate_hook;
-use crate::cli::commands::github;
 use crate::cli::commands::run::{RunOutput, RunView, run_task};
-use crate::cli::commands::share;
-use crate::cli::environment;
+use crate::cli::commands::{gate_hook, github, share};
 use crate::cli::gate_arguments::GateOptions;
-use crate::cli::render;
 use crate::cli::screen::{self, FailuresShown};
+use crate::cli::{environment, render};
 use proctor_app::gate::{
     AskedFor, AttestedWhere, CommitGateV1, GateAnswer, GateQuestion, NotesQuestion, RunOfCommit, has_check_on_request, judge,
     missing_runs, open_repository, run_missing,
@@ -41,7 +36,7 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     if options.github {
         render::guard_job_log();
     }
-    let answer = answer(&question, Missing::of(options), environment, (&root, &repository), output).inspect_err(|error| {
+    let answer = answer(&question, Missing::of(options), environment, &repository, output).inspect_err(|error| {
         if options.github {
             github::tell_error(error)
         }
@@ -97,16 +92,16 @@ pub(super) fn answer(
     question: &GateQuestion<'_>,
     missing: Missing,
     environment: &Environment,
-    place: (&Path, &ProjectRepository),
+    repository: &ProjectRepository,
     output: RunOutput,
 ) -> Result<GateAnswer, CommandError> {
     // The launcher is started while this process has a single thread.
     let is_run = missing != Missing::Left;
     let launcher = if is_run { Some(opening::start_launcher(environment)?) } else { None };
-    let answer = judge(question, environment, place)?;
+    let answer = judge(question, environment, repository)?;
     let Some(launcher) = launcher else { return Ok(answer) };
     let runs = missing_runs(&answer);
-    let is_left = missing == Missing::RunWhereAsked && !has_check_on_request(&answer, place.1)?;
+    let is_left = missing == Missing::RunWhereAsked && !has_check_on_request(&answer, repository)?;
     if runs.is_empty() || is_left {
         return Ok(answer);
     }
@@ -119,8 +114,8 @@ pub(super) fn answer(
             }
             Ok(end.exit)
         };
-    match run_missing(&answer, &runs, launcher, (environment, place), &mut run)? {
-        RunOfCommit::Made => Ok(GateAnswer { was_run: true, ..judge(question, environment, place)? }),
+    match run_missing(&answer, &runs, launcher, (environment, repository), &mut run)? {
+        RunOfCommit::Made => Ok(GateAnswer { was_run: true, ..judge(question, environment, repository)? }),
         RunOfCommit::NotRun(why) => Ok(GateAnswer { not_run: Some(why), ..answer }),
     }
 }

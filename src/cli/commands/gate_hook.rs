@@ -9,11 +9,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::cli::commands::gate::{self, Missing};
 use crate::cli::commands::run::RunOutput;
-use crate::cli::environment;
 use crate::cli::gate_arguments::{GateHook, GateOptions};
-use crate::cli::render;
-use crate::cli::screen;
-use crate::cli::terminal;
+use crate::cli::{environment, render, screen, terminal};
 use proctor_app::gate::{AskedFor, GateQuestion, no_repository, open_repository};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_text;
@@ -161,7 +158,7 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
         };
         render::line(&format!("{}:", reference.local));
         let missing = if options.run { Missing::of(options) } else { Missing::RunWhereAsked };
-        let answer = gate::answer(&question, missing, environment, (root, &repository), RunOutput::Screen)?;
+        let answer = gate::answer(&question, missing, environment, &repository, RunOutput::Screen)?;
         screen::gate_lines(&answer, style).iter().for_each(render::line);
         states.push(answer.state);
     }

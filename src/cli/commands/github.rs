@@ -13,7 +13,6 @@ use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ExecutionReportV2, ExportedRun, TestResultsRecordV1, export_texts, redact_text, workflow_error};
 use proctor_model::{ActionId, CommandExit, ExportFormat};
-use proctor_project::ProjectError;
 
 /// The variable with the file for the summary of a step.
 const SUMMARY_FILE: &str = "GITHUB_STEP_SUMMARY";
@@ -70,9 +69,8 @@ type TestRecords = BTreeMap<ActionId, TestResultsRecordV1>;
 
 fn tests_of(environment: &Environment, root: &Path, report: &ExecutionReportV2) -> Result<TestRecords, CommandError> {
     let (archive, project) = opening::open_registered(environment, root)?;
-    let from = |error: ProjectError| super::from_run_error(&error);
-    let run = archive.find(&project, Some(report.authenticity.execution_id.as_str())).map_err(from)?;
-    run.map_or(Ok(TestRecords::new()), |run| archive.test_records(&project, &run, report).map_err(from))
+    let run = archive.find(&project, Some(report.authenticity.execution_id.as_str()))?;
+    run.map_or(Ok(TestRecords::new()), |run| archive.test_records(&project, &run, report).map_err(CommandError::from))
 }
 
 /// Returns where the project lies in the checked-out repository; `None` if it is the repository, or lies elsewhere.

@@ -6,9 +6,8 @@ use std::path::Path;
 
 use crate::cli::commands::at_gates::{Editor, TerminalPerson};
 use crate::cli::commands::waiting;
-use crate::cli::environment;
-use crate::cli::govern_arguments::GovernOptions;
-use crate::cli::render;
+use crate::cli::review_arguments::GovernOptions;
+use crate::cli::{environment, render};
 use proctor_app::project::{LoadedProject, RunResources, opening, setup};
 use proctor_app::refusals::not_approved_error;
 use proctor_app::{CommandError, Environment, RunControl};
@@ -51,7 +50,7 @@ pub(crate) fn execute(options: &GovernOptions, environment: &Environment) -> Res
     let RunResources { mut workspace, scope, settings: run_settings, .. } = opening::open(environment, launcher, &loaded, None)?;
     // A model runs under the settings of the project, so nobody is consulted under settings that no person approved.
     let unapproved = workspace.unapproved_settings(&scope.project, &loaded.plan.settings);
-    if let Some(unapproved) = unapproved.map_err(|error| super::from_run_error(&error))? {
+    if let Some(unapproved) = unapproved? {
         return Err(not_approved_error(environment, &unapproved));
     }
     let store = Store::open(environment.state_root()).map_err(|error| CommandError::of(CommandExit::OwnFault, &error))?;

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use crate::cli::environment;
 use crate::cli::history_arguments::{DiffOptions, FlakyOptions, HistoryOptions, HistoryVerb, SlowOptions};
-use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::{environment, render, screen};
 use proctor_api::{FlakyTestsV1, SlowTestsV1};
 use proctor_app::history::{ComparedRuns, catch_up, compare, past};
 use proctor_app::project::{opening, setup, specification_files};
@@ -59,8 +57,7 @@ pub(crate) fn show_difference(
 
 fn name_flaky(options: &FlakyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let (mut archive, project) = open_index(options.place.path(), environment)?;
-    let tests =
-        archive.about_tests(&project, |archive| archive.flaky_tests(&project)).map_err(|error| super::from_run_error(&error))?;
+    let tests = archive.about_tests(&project, |archive| archive.flaky_tests(&project))?;
     if options.json {
         render::document(&FlakyTestsV1::new(project, tests));
         return Ok(CommandExit::Proceed);
@@ -74,8 +71,7 @@ fn name_flaky(options: &FlakyOptions, environment: &Environment) -> Result<Comma
 
 fn name_slow(options: &SlowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let (mut archive, project) = open_index(options.place.path(), environment)?;
-    let tests =
-        archive.about_tests(&project, |archive| archive.slow_tests(&project)).map_err(|error| super::from_run_error(&error))?;
+    let tests = archive.about_tests(&project, |archive| archive.slow_tests(&project))?;
     if options.json {
         render::document(&SlowTestsV1::new(project, tests));
         return Ok(CommandExit::Proceed);

@@ -4,9 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::commands::{anchor, approve};
-use crate::cli::environment;
 use crate::cli::evidence_arguments::{KeyOptions, KeyVerb};
-use crate::cli::render;
+use crate::cli::{environment, render};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::{
     Endorsement, EvidenceError, KnownKey, LockError, ProjectLock, Store, WaitDecision, allowed_signers, can_endorse,
@@ -24,7 +23,7 @@ const LONGEST_SIGNED: u64 = 16 << 20;
 const LOST: &str = "lost";
 
 pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let open = || Store::open(environment.state_root()).map_err(|error| from_evidence_error(&error));
+    let open = || Store::open(environment.state_root()).map_err(CommandError::from);
     match &options.verb {
         KeyVerb::Checkpoint(options) => anchor::print_head(options, environment),
         KeyVerb::Anchor(options) => anchor::anchor(options, environment),
@@ -44,11 +43,11 @@ pub(crate) fn execute(options: &KeyOptions, environment: &Environment) -> Result
 }
 
 fn show(store: &Store) -> Result<CommandExit, CommandError> {
-    let ring = read_key_ring(store).map_err(|error| from_evidence_error(&error))?;
+    let ring = read_key_ring(store)?;
     if ring.keys().is_empty() {
         render::note("no key yet: the first `proctor run` makes it");
     }
-    let projects = list_projects(store).map_err(|error| from_evidence_error(&error))?;
+    let projects = list_projects(store)?;
     for (position, key) in ring.keys().iter().enumerate() {
         key_lines(key, ring.keys().get(position + 1), &projects).iter().for_each(render::line);
     }
@@ -77,7 +76,7 @@ fn key_lines(key: &KnownKey, next: Option<&KnownKey>, projects: &[ProjectId]) ->
 /// Asks the person whether the key is lost for ever, and returns whether the person said so. Nothing can endorse the next key then, and
 /// `proctor verify` says so about everything that was signed before. So a key that can still sign is never given up this way.
 fn is_loss_confirmed(store: &Store, environment: &Environment) -> Result<bool, CommandError> {
-    if can_endorse(store).map_err(|error| from_evidence_error(&error))? {
+    if can_endorse(store)? {
         return Err(CommandError::new(CommandExit::Usage, "the key is not lost: its private half is there and can sign")
             .hint("`proctor key rotate` replaces it, and it signs the handing-over"));
     }
@@ -98,12 +97,12 @@ fn rotate(store: &Store, endorsement: Endorsement) -> Result<CommandExit, Comman
     let begun = clock::monotonic();
     let _no_new_project = lock_in_turn(store, &registrar(), begun)?;
     let mut locks = Vec::new();
-    for project in list_projects(store).map_err(|error| from_evidence_error(&error))? {
+    for project in list_projects(store)? {
         locks.push(lock_in_turn(store, &project, begun)?);
     }
     // A ledger that was cut has a sound end, and only the index knows that lines are missing.
     if let Err(error) = check_ledgers(store) {
-        return Err(if let ProjectError::Evidence(error) = &error { not_replaced(error) } else { super::from_run_error(&error) });
+        return Err(if let ProjectError::Evidence(error) = &error { not_replaced(error) } else { CommandError::from(error) });
     }
     let key = rotate_key(store, &locks, endorsement, clock::now()).map_err(|error| not_replaced(&error))?;
     let projects: Vec<ProjectId> = locks.iter().map(|lock| lock.project().clone()).collect();
@@ -125,11 +124,11 @@ fn lock_in_turn(store: &Store, project: &ProjectId, begun: Monotonic) -> Result<
 }
 
 fn not_replaced(error: &EvidenceError) -> CommandError {
-    from_evidence_error(error).hint("the key was not replaced: run the command again when that is mended")
+    CommandError::from(error).hint("the key was not replaced: run the command again when that is mended")
 }
 
 fn export(store: &Store, ssh: bool, number: Option<u32>) -> Result<CommandExit, CommandError> {
-    let ring = read_key_ring(store).map_err(|error| from_evidence_error(&error))?;
+    let ring = read_key_ring(store)?;
     let text = match number {
         None => exported_keys(&ring, ssh),
         Some(number) => ring
@@ -151,40 +150,10 @@ fn no_key(what: String) -> CommandError {
 
 fn sign(store: &Store, file: &Path) -> Result<CommandExit, CommandError> {
     let message = read_regular_file(file, LONGEST_SIGNED).map_err(|error| CommandError::of(CommandExit::Usage, &error))?;
-    let signature = sign_file(store, &message).map_err(|error| from_evidence_error(&error))?;
+    let signature = sign_file(store, &message)?;
     let signature = signature.ok_or_else(|| no_key("there is no key yet".to_owned()))?;
     render::text(&String::from_utf8_lossy(&signature));
     Ok(CommandExit::Proceed)
-}
-
-/// Converts an error about evidence into a command error.
-pub(super) fn from_evidence_error(error: &EvidenceError) -> CommandError {
-    let exit = match error {
-        // The file is a pipe, a device or too large: the person has to name another file.
-        EvidenceError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => CommandExit::Usage,
-        EvidenceError::Key { .. }
-        | EvidenceError::LedgerLine { .. }
-        | EvidenceError::LedgerOffset { .. }
-        | EvidenceError::LedgerGone { .. }
-        | EvidenceError::LedgerSegment { .. }
-        | EvidenceError::LedgerChanged { .. }
-        | EvidenceError::NotADirectory { .. }
-        | EvidenceError::NotAsSealed { .. }
-        | EvidenceError::ExportFaulty { .. }
-        | EvidenceError::NotSigned { .. }
-        | EvidenceError::NotInLedger { .. }
-        | EvidenceError::NotAnchored { .. }
-        | EvidenceError::Archive { .. } => CommandExit::EvidenceWrong,
-        EvidenceError::AnchoredEarlier { .. } => CommandExit::Usage,
-        EvidenceError::File { .. }
-        | EvidenceError::Name { .. }
-        | EvidenceError::Encode { .. }
-        | EvidenceError::LedgerFailed { .. }
-        | EvidenceError::NotRecovered { .. }
-        | EvidenceError::RunIsOpen { .. }
-        | EvidenceError::Foreign { .. } => CommandExit::OwnFault,
-    };
-    CommandError::of(exit, error).hint(error.hint())
 }
 
 fn from_lock_error(error: &LockError) -> CommandError {

@@ -3,14 +3,12 @@
 
 use std::path::Path;
 
-use crate::cli::render;
-use crate::cli::screen;
 use crate::cli::service_arguments::ListOptions;
+use crate::cli::{render, screen};
 use proctor_api::{ProjectV1, ProjectsV1};
 use proctor_app::gate::is_checkout;
 use proctor_app::project::opening;
-use proctor_app::serving;
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, serving};
 use proctor_model::CommandExit;
 use proctor_project::{RegisteredProject, StoreReader};
 use proctor_service::list_by_ledger;
@@ -22,7 +20,7 @@ pub(crate) fn execute(options: &ListOptions, environment: &Environment) -> Resul
     // What the service described needs no look here.
     if listed.is_empty() || listed.iter().any(|project| project.standing.is_none()) {
         let mut archive = opening::open_archive(environment);
-        let read = |archive: &mut StoreReader| archive.projects().map_err(|error| super::from_run_error(&error));
+        let read = |archive: &mut StoreReader| archive.projects().map_err(CommandError::from);
         let (mut registered, _full) =
             opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
         registered.retain(|project| !is_checkout(environment, Path::new(&project.path)) && !project.was_removed_by_git());
@@ -57,7 +55,7 @@ fn describe(
     archive: &mut Result<StoreReader, CommandError>,
     project: &RegisteredProject,
 ) -> Result<ProjectV1, CommandError> {
-    let read = |archive: &mut StoreReader| list_by_ledger(archive, project).map_err(|error| super::from_run_error(&error));
+    let read = |archive: &mut StoreReader| list_by_ledger(archive, project).map_err(CommandError::from);
     let (listed, full) = opening::read_despite_full_disk(environment, archive.as_mut().map_err(|error| error.clone()), read)?;
     let standing = listed.standing.map(|standing| standing.with_health(full.as_ref()));
     Ok(ProjectV1 { standing, ..listed })

@@ -3,12 +3,10 @@
 
 use crate::cli::history_arguments::LogOptions;
 use crate::cli::local_time::LocalTime;
-use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::{render, screen};
 use proctor_api::RunListV1;
-use proctor_app::history;
 use proctor_app::project::{opening, setup, specification_files};
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, history};
 use proctor_model::{CommandExit, DurationMs, LoggedRun, Timestamp};
 use proctor_plan::config::parse_duration;
 use proctor_project::{RunFilter, TestSearch};
@@ -39,7 +37,7 @@ pub(crate) fn execute(options: &LogOptions, environment: &Environment) -> Result
             search @ (TestSearch::Several(_) | TestSearch::Nothing) => Ok(Err(history::not_one(wanted, &search))),
         }
     });
-    let (runs, taken) = answer.map_err(|error| super::from_run_error(&error))??;
+    let (runs, taken) = answer??;
     if let Some((wanted, test)) = &taken {
         history::note_taken(environment, wanted, test);
     }

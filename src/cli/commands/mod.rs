@@ -3,7 +3,6 @@
 mod accept_changes;
 pub(crate) mod add;
 pub(crate) mod anchor;
-mod anchored;
 pub(crate) mod approve;
 mod at_gates;
 pub(crate) mod attest;
@@ -50,8 +49,7 @@ mod tree;
 pub(crate) mod verify;
 pub(crate) mod wait;
 mod waiting;
-mod waiting_approvals;
 pub(crate) mod watch;
 pub(crate) mod why;
 
-pub(crate) use proctor_app::{from_prune_reason, from_run_error};
+pub(crate) use proctor_app::from_prune_reason;

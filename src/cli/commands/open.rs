@@ -6,15 +6,13 @@ use std::thread;
 use nix::sys::signal::{Signal, raise};
 use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::cli::browser::start_browser;
-use crate::cli::environment;
-use crate::cli::render;
+use crate::cli::page_opener::start_browser;
 use crate::cli::service_arguments::OpenOptions;
+use crate::cli::{environment, render};
 use proctor_api::page::RawOutput;
 use proctor_api::{ErrorV1, PageTicketV1};
 use proctor_app::project::{opening, setup};
-use proctor_app::serving;
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, serving};
 use proctor_model::{CommandExit, ProjectId, RunId};
 use proctor_project::StoreReader;
 use proctor_service::{PageAlone, PageAloneError, make_private_directory, serve_page_alone};
@@ -69,7 +67,7 @@ fn open_beside(environment: &Environment) -> Result<CommandExit, CommandError> {
 /// Returns the place in the page of a project, or of one of its runs. For a directory that is not registered yet it is the one that waits
 /// for a new project.
 fn find_place(archive: &mut StoreReader, root: &Path, run: Option<&str>) -> Result<String, CommandError> {
-    let found = archive.find_project(root).map_err(|error| super::from_run_error(&error))?;
+    let found = archive.find_project(root)?;
     let Some(wanted) = run else {
         return Ok(found.map_or_else(|| NEW_PROJECT.to_owned(), |project| format!("/projects/{project}")));
     };
@@ -77,7 +75,7 @@ fn find_place(archive: &mut StoreReader, root: &Path, run: Option<&str>) -> Resu
         CommandError::new(CommandExit::Usage, format!("`{}` is not registered: nothing was run there", root.display()))
             .hint("`proctor run` registers a project and makes its first run")
     })?;
-    let run = archive.find(&project, Some(wanted)).map_err(|error| super::from_run_error(&error))?;
+    let run = archive.find(&project, Some(wanted))?;
     let run = run.ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")
     })?;
@@ -143,7 +141,7 @@ fn serve_alone(
         raw_output: if is_for_person { RawOutput::Shown } else { RawOutput::Refused },
     };
     serve_page_alone(settings, first, places, opened).map_err(|error| match &error {
-        PageAloneError::Store(error) => super::from_run_error(error),
+        PageAloneError::Store(error) => CommandError::from(error),
         PageAloneError::Open(refusal) => of_refusal(refusal),
         PageAloneError::Begin(_) => CommandError::of(CommandExit::OwnFault, &error)
             .hint("check the limits on open files (`ulimit -n`), then run the command again"),

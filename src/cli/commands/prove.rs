@@ -1,9 +1,7 @@
 //! `proctor prove`: says whether the tests of a change fail without the change.
 
-use crate::cli::environment;
-use crate::cli::prove_arguments::ProveOptions;
-use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::gate_arguments::ProveOptions;
+use crate::cli::{environment, render, screen};
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;

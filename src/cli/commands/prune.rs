@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::evidence_arguments::PruneOptions;
-use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::{render, screen};
 use proctor_app::project::{opening, setup};
 use proctor_app::refusals::not_approved_error;
 use proctor_app::{CommandError, Environment};
@@ -26,12 +25,12 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
     let mut reserve = None;
     let (mut archive, project) = match opening::open_registered(environment, &root) {
         Err(error) if full(&error) && !options.dry_run => {
-            reserve = Some(make_room(environment.state_root()).map_err(|error| super::from_run_error(&error))?);
+            reserve = Some(make_room(environment.state_root())?);
             opening::open_registered(environment, &root)?
         }
         opened => opened?,
     };
-    let registered = archive.projects().map_err(|error| super::from_run_error(&error))?.into_iter().map(|project| project.id);
+    let registered = archive.projects()?.into_iter().map(|project| project.id);
     let registered: BTreeSet<ProjectId> = registered.collect();
     let settings = opening::settings_of(environment, &root, &configuration)?;
     if settings.limits.is_unlimited() {
@@ -40,7 +39,7 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
     if !options.dry_run {
         let judged = PlanSettings { now: judged_settings(&configuration), allowed: configuration.allowed.clone() };
         let unapproved = archive.unapproved_settings(&project, &judged, EVIDENCE_SETTINGS);
-        if let Some(unapproved) = unapproved.map_err(|error| super::from_run_error(&error))? {
+        if let Some(unapproved) = unapproved? {
             return Err(not_approved_error(environment, &unapproved));
         }
     }
@@ -51,10 +50,10 @@ pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Resu
         let scope = ProjectScope { project, root, asker: environment.asker() };
         prune(environment.state_root(), &scope, &settings)
     };
-    lines(&pruned.map_err(|error| super::from_run_error(&error))?, options.dry_run).iter().for_each(render::line);
+    lines(&pruned?, options.dry_run).iter().for_each(render::line);
     let wanted = if options.snapshots { SnapshotsToRemove::All } else { SnapshotsToRemove::Unused };
     let removed = remove_snapshots(environment.state_root(), &registered, wanted, options.dry_run);
-    let removed = removed.map_err(|error| super::from_run_error(&error))?;
+    let removed = removed?;
     snapshot_lines(&removed, options).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }

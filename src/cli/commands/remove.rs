@@ -4,21 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::cli::environment;
-use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::commands::approve;
 use crate::cli::service_arguments::RemoveOptions;
-use crate::cli::terminal;
+use crate::cli::{environment, render, screen};
 use proctor_api::{MethodV1, ProjectV1};
 use proctor_app::project::{opening, setup};
-use proctor_app::serving;
 use proctor_app::serving::MARGIN;
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, serving};
 use proctor_evidence::PurgePlan;
 use proctor_model::{CommandExit, Serving, shown_line};
 use proctor_plan::config::Configuration;
 use proctor_project::{ProjectScope, RegisteredProject, discard_snapshots, make_room, purge, record_serving, survey_purge};
-use proctor_sandbox::process::Control;
 
 pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let project = find(environment, options.named.as_ref().unwrap_or(&options.project))?;
@@ -38,9 +34,9 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
         return Ok(CommandExit::PersonNeeded);
     };
     // On a full disk nothing of this may end half done. The reserve is written again when this value is dropped.
-    let _reserve = make_room(environment.state_root()).map_err(|error| super::from_run_error(&error))?;
+    let _reserve = make_room(environment.state_root())?;
     let was_watched = leave_alone(environment, &project, &scope, lock_wait)?;
-    let purged = purge(environment.state_root(), &scope, &plan, lock_wait).map_err(|error| super::from_run_error(&error))?;
+    let purged = purge(environment.state_root(), &scope, &plan, lock_wait)?;
     let Some(purged) = purged else {
         let watched = if was_watched { ", and the service leaves it alone" } else { "" };
         return Err(CommandError::new(
@@ -56,7 +52,7 @@ pub(crate) fn execute(options: &RemoveOptions, environment: &Environment) -> Res
 /// Shows what a purge would remove, and asks for the project's name. Returns `None` if the person typed anything else. Whatever
 /// was typed before the question was shown is no answer.
 fn agreed_purge(environment: &Environment, project: &RegisteredProject) -> Result<Option<PurgePlan>, CommandError> {
-    let plan = survey_purge(environment.state_root(), &project.id).map_err(|error| super::from_run_error(&error))?;
+    let plan = survey_purge(environment.state_root(), &project.id)?;
     let name = setup::directory_name(Path::new(&project.path));
     let shown = [
         format!("{} (`{}`)", project.id, shown_line(&project.path)),
@@ -66,21 +62,11 @@ fn agreed_purge(environment: &Environment, project: &RegisteredProject) -> Resul
     if !environment::is_person_present(environment) {
         let error = CommandError::new(CommandExit::PersonNeeded, "only a person at a terminal can remove evidence");
         let hint = "run the command yourself at a terminal; without `--purge` the evidence stays";
-        return Err(environment::why_nobody(
-            environment,
-            shown.iter().fold(error, |error, line| error.detail(line.clone())).hint(hint),
-        ));
+        return Err(environment::why_nobody(environment, error.with_details(&shown).hint(hint)));
     }
     shown.iter().for_each(render::note);
-    let (control, _handle) =
-        Control::new().map_err(|error| CommandError::caused(CommandExit::OwnFault, "failed to prepare the question", &error))?;
-    terminal::forget_input();
-    render::prompt(&format!("to remove it for ever, type `{}`; anything else removes nothing: ", shown_line(&name)));
-    let answer = terminal::read_answer(&control);
-    if answer.is_none() {
-        render::end_prompt();
-    }
-    Ok(answer.is_some_and(|answer| answer.strip_suffix('\n').unwrap_or(&answer) == name).then_some(plan))
+    let question = format!("to remove it for ever, type `{}`; anything else removes nothing: ", shown_line(&name));
+    Ok(approve::types(&question, &name, &approve::uninterrupted()?).then_some(plan))
 }
 
 /// Returns how many runs there are, how large they are, and from when to when, in words.
@@ -100,7 +86,7 @@ fn leave_alone(
     lock_wait: Duration,
 ) -> Result<bool, CommandError> {
     if project.serving == Serving::NotServed {
-        discard_snapshots(environment.state_root(), &project.id, lock_wait).map_err(|error| super::from_run_error(&error))?;
+        discard_snapshots(environment.state_root(), &project.id, lock_wait)?;
         return Ok(false);
     }
     if let Some(client) = serving::listening(environment) {
@@ -108,8 +94,7 @@ fn leave_alone(
         let _removed: ProjectV1 =
             client.ask(MethodV1::Delete, &path, lock_wait + MARGIN).map_err(|error| serving::from_client_error(&error))?;
     } else {
-        record_serving(environment.state_root(), scope, Serving::NotServed, lock_wait)
-            .map_err(|error| super::from_run_error(&error))?;
+        record_serving(environment.state_root(), scope, Serving::NotServed, lock_wait)?;
     }
     Ok(true)
 }
@@ -117,7 +102,7 @@ fn leave_alone(
 /// Finds a registered project by its id or by its directory. The directory may no longer exist.
 fn find(environment: &Environment, wanted: &Path) -> Result<RegisteredProject, CommandError> {
     let mut archive = opening::open_archive(environment)?;
-    let projects = archive.projects().map_err(|error| super::from_run_error(&error))?;
+    let projects = archive.projects()?;
     let absolute = environment.absolute(wanted);
     let root = absolute.canonicalize().unwrap_or(absolute);
     let is_it = |project: &RegisteredProject| Path::new(project.id.as_str()) == wanted || Path::new(&project.path) == root;

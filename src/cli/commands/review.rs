@@ -5,11 +5,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::environment;
-use crate::cli::render;
 use crate::cli::review_arguments::ReviewOptions;
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
+use crate::cli::{environment, render};
 use proctor_app::project::{LoadedProject, RunResources, opening, setup};
 use proctor_app::{CommandError, Environment, RunControl};
 use proctor_evidence::open_regular_file;
@@ -42,8 +41,7 @@ pub(crate) fn execute(options: &ReviewOptions, environment: &Environment) -> Res
     let RunControl { control, .. } = &RunControl::begin(environment.caller())?;
     let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, control);
     let mut progress = ProgressScreen::new(style, FailuresShown::None, Audience::Nobody);
-    let carried = proctor_run::run_plan(&mut workspace, &request, &mut |one| progress.show(&one))
-        .map_err(|error| super::from_run_error(&error))?;
+    let carried = proctor_run::run_plan(&mut workspace, &request, &mut |one| progress.show(&one))?;
     let (document, exit) = match carried {
         RunOutcome::Judged(sealed)
         | RunOutcome::Moved(sealed)

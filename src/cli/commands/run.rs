@@ -3,18 +3,13 @@
 use std::path::Path;
 
 use crate::cli::arguments::{RunFormat, RunOptions};
-use crate::cli::commands::approve;
-use crate::cli::commands::github;
 use crate::cli::commands::hand_over::{self, hand_over};
-use crate::cli::commands::init;
 use crate::cli::commands::known::take_known;
 use crate::cli::commands::refuse::refuse;
-use crate::cli::commands::run_all;
-use crate::cli::environment;
-use crate::cli::render;
+use crate::cli::commands::{approve, github, init, run_all};
 use crate::cli::screen::{self, FailuresShown};
 use crate::cli::show_progress::{Audience, ProgressScreen};
-use crate::cli::terminal;
+use crate::cli::{environment, render, terminal};
 use proctor_app::places::marked_places;
 use proctor_app::project::specification_files::{EVERY_TASK, FoundPlan};
 use proctor_app::project::{LoadedProject, RunResources, opening, setup, specification_files};
@@ -127,8 +122,7 @@ pub(super) fn run_task(
         MadeRun::Own(carried) => carried,
     };
     if matches!(carried, RunOutcome::NotApproved(_)) && output == RunOutput::Screen {
-        let RunResources { workspace, scope, settings } = opened;
-        if approve::ask_in_place(workspace, scope, settings, &loaded.plan, environment, control)? {
+        if approve::ask_in_place(opened, &loaded.plan, environment, control)? {
             carried = proctor_app::run::run(environment, wish, loaded, (opened, control), &mut show)?;
         }
     }
@@ -138,8 +132,7 @@ pub(super) fn run_task(
             asked.and_then(|phase| screen::asked_route(&sealed.report, phase)).iter().for_each(render::line);
             let path = show_sealed(loaded, &opened.settings, &sealed, output, environment);
             if !sealed.report.rules_changed.is_empty() && output == RunOutput::Screen {
-                let RunResources { workspace, scope, settings } = opened;
-                approve::ask_in_place(workspace, scope, settings, &loaded.plan, environment, control)?;
+                approve::ask_in_place(opened, &loaded.plan, environment, control)?;
             }
             RunEnd { exit: sealed.exit, report: Some((Box::new(sealed.report), path)) }
         }

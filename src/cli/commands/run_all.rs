@@ -7,14 +7,12 @@
 use serde::Serialize;
 
 use crate::cli::arguments::RunOptions;
-use crate::cli::commands::github;
 use crate::cli::commands::hand_over::hand_over;
-use crate::cli::commands::refuse;
 use crate::cli::commands::run::{RunEnd, RunOutput, RunView, run_task, wish};
-use crate::cli::environment;
-use crate::cli::render;
+use crate::cli::commands::{github, refuse};
 use crate::cli::screen::{self, TaskSummary};
 use crate::cli::style::Style;
+use crate::cli::{environment, render};
 use proctor_app::project::specification_files::{FoundPlan, SpecifiedProject};
 use proctor_app::project::{LoadedProject, RunResources, opening, setup, specification_files};
 use proctor_app::{CommandError, Environment, RunControl};
@@ -160,7 +158,7 @@ fn outdated(ends: &[TaskEnd], resources: &mut RunResources) -> Result<Vec<TaskId
         // The task may wait because what it depends on was complete on other files.
         let RunResources { workspace, scope, settings, .. } = resources;
         let now = workspace.tree_digest(settings, scope, &TreeHints::Everything);
-        newest = Some(now.map_err(|error| super::from_run_error(&error))?.0);
+        newest = Some(now?.0);
     }
     let is_other = |end: &TaskEnd| end.tree().is_some_and(|tree| Some(tree) != newest);
     if !ends.iter().any(is_other) {

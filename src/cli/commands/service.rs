@@ -9,21 +9,17 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cli::commands::{add, daemon, list, remove};
-use crate::cli::environment;
-use crate::cli::installation::advice::{
-    AnsweringService, Finding, InstallationFacts, ManagerFacts, findings, missing_directories,
-};
+use crate::cli::installation::advice::{AnsweringService, InstallationFacts, ManagerFacts, findings, missing_directories};
 use crate::cli::installation::disk;
 use crate::cli::installation::manager::{self, ManagerError, UnitState, UnitStates};
 use crate::cli::installation::unit_file::{Ownership, SERVICE, SOCKET, UNIT_FILES, UnitFile, carried, classify};
-use crate::cli::render;
-use crate::cli::screen;
 use crate::cli::service_arguments::{ServiceOptions, ServiceVerb};
 use crate::cli::style::{Line, Style, Tone};
+use crate::cli::{environment, render, screen};
 use proctor_api::{DoingV1, MethodV1, ServiceV1, StatusV1};
-use proctor_app::serving;
+use proctor_app::doctor::Finding;
 use proctor_app::serving::AT_ONCE;
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, serving};
 use proctor_model::{CommandExit, ServiceTrouble, Serving};
 use proctor_project::StoreReader;
 use proctor_sandbox::process::clock;
@@ -313,7 +309,7 @@ fn refuse_others(before: &Installation, force: bool, others: &[Ownership]) -> Re
     }
     let error =
         CommandError::new(CommandExit::Usage, "nothing was done: a unit file is not as `proctor service install` wrote it");
-    let error = in_the_way.fold(error, |error, placed| error.detail(placed.path.display().to_string()));
+    let error = error.with_details(in_the_way.map(|placed| placed.path.display()));
     Err(error.hint("keep changes in `systemctl --user edit proctor.service`; `--force` takes the file all the same"))
 }
 

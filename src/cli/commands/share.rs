@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use crate::cli::commands::key::from_evidence_error;
 use proctor_app::project::opening;
 use proctor_app::share::{Share, approved_share};
 use proctor_app::{CommandError, Environment, RunControl};
@@ -87,6 +86,6 @@ fn run_git(environment: &Environment, root: &Path, arguments: &[&str]) -> Result
 
 /// Converts an error about the shared directory.
 pub(super) fn from_directory_error(error: &EvidenceError) -> CommandError {
-    from_evidence_error(error)
+    CommandError::from(error)
         .hint("the notes in git have what was attested; attest again when the shared directory of `[share]` can be written")
 }

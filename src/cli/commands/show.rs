@@ -3,17 +3,14 @@
 use std::path::Path;
 
 use crate::cli::arguments::ShowOptions;
-use crate::cli::environment;
 use crate::cli::local_time::LocalTime;
-use crate::cli::render;
 use crate::cli::screen::{self, ActionLook, FailuresShown};
-use crate::cli::shown_log::ShownLog;
 use crate::cli::style::Style;
-use crate::cli::terminal;
+use crate::cli::{environment, render, terminal};
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::report::{ActionResultV2, EXECUTION_REPORT_FILE};
-use proctor_model::{CommandExit, ProjectId, PruneReason, RunId};
+use proctor_model::{CommandExit, ProjectId, PruneReason, RunId, shown_lines};
 use proctor_project::{ProjectError, RecordedRun, StoreReader};
 
 pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
@@ -33,7 +30,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     let (bytes, report) = match archive.report(&project, &run) {
         // Another process pruned the run just now.
         Err(ProjectError::Pruned { why, .. }) => return show_pruned(&run, why, options),
-        report => report.map_err(|error| super::from_run_error(&error))?,
+        report => report?,
     };
     if options.json {
         render::stored_document(&bytes);
@@ -85,7 +82,7 @@ fn show_pruned(run: &RecordedRun, why: PruneReason, options: &ShowOptions) -> Re
 }
 
 fn find(archive: &StoreReader, project: &ProjectId, wanted: Option<&str>) -> Result<RecordedRun, CommandError> {
-    let found = archive.find(project, wanted).map_err(|error| super::from_run_error(&error))?;
+    let found = archive.find(project, wanted)?;
     found.ok_or_else(|| {
         let message = match wanted {
             Some(wanted) => format!("there is no sealed run `{wanted}`"),
@@ -117,7 +114,7 @@ fn show_log(
     action: &str,
     form: LogForm,
 ) -> Result<CommandExit, CommandError> {
-    let (_, report) = archive.report(project, run).map_err(|error| super::from_run_error(&error))?;
+    let (_, report) = archive.report(project, run)?;
     let result = screen::results(&report).find(|result| result.action_id.as_str() == action || result.name == action);
     let Some((owner, name)) = result.and_then(log_of) else {
         let look = ActionLook::of(&report.test_specification.task_id, FailuresShown::None, Style::Plain);
@@ -141,7 +138,7 @@ fn show_log(
     };
     let shown = archive.show_file(project, run, &name, &mut print);
     render::text(&log.end());
-    shown.map_err(|error| super::from_run_error(&error))?;
+    shown?;
     Ok(CommandExit::Proceed)
 }
 
@@ -150,5 +147,85 @@ fn log_of(result: &ActionResultV2) -> Option<(Option<&RunId>, String)> {
     match &result.reused {
         Some(reused) => Some((Some(&reused.run_id), reused.evidence.clone()?)),
         None => Some((None, result.evidence.clone()?)),
+    }
+}
+
+// Escapes the bytes of a log for a terminal, piece by piece. Pure.
+
+/// The number of bytes that the longest UTF-8 characters have.
+const LONGEST_CHARACTER: usize = 4;
+
+/// Escapes the pieces of a log. A character, or a line end of two characters, may be cut at the end of a piece: its
+/// beginning waits for the next piece.
+#[derive(Debug, Default)]
+pub(crate) struct ShownLog {
+    waiting: Vec<u8>,
+}
+
+impl ShownLog {
+    /// Returns the text to show for the next piece of the log.
+    pub(crate) fn next(&mut self, piece: &[u8]) -> String {
+        self.waiting.extend_from_slice(piece);
+        let rest = self.waiting.split_off(self.waiting.len() - cut_at_end(&self.waiting));
+        let whole = std::mem::replace(&mut self.waiting, rest);
+        escape(&whole)
+    }
+
+    /// Returns the text to show for what is left at the end of the log.
+    pub(crate) fn end(self) -> String {
+        escape(&self.waiting)
+    }
+}
+
+/// Returns the number of bytes at the end that belong to an unfinished character or line end.
+fn cut_at_end(bytes: &[u8]) -> usize {
+    if bytes.last() == Some(&b'\r') {
+        return 1;
+    }
+    let last = &bytes[bytes.len().saturating_sub(LONGEST_CHARACTER - 1)..];
+    let is_cut = |count: &usize| match str::from_utf8(&last[last.len() - count..]) {
+        Ok(_) => false,
+        Err(error) => error.valid_up_to() == 0 && error.error_len().is_none(),
+    };
+    (1..=last.len()).rev().find(is_cut).unwrap_or(0)
+}
+
+/// Escapes what a terminal obeys or a person does not see. LF and tabs stay, and CR LF becomes LF; a byte that is not UTF-8 is
+/// written as `\xNN`.
+fn escape(bytes: &[u8]) -> String {
+    let mut shown = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        shown.push_str(&shown_lines(&chunk.valid().replace("\r\n", "\n")));
+        chunk.invalid().iter().for_each(|byte| shown.push_str(&format!("\\x{byte:02x}")));
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop_assert_eq, proptest};
+
+    use super::*;
+
+    fn shown(pieces: &[&[u8]]) -> String {
+        let mut log = ShownLog::default();
+        let mut text: String = pieces.iter().map(|piece| log.next(piece)).collect();
+        text.push_str(&log.end());
+        text
+    }
+
+    #[test]
+    fn a_log_is_escaped_and_stays_readable() {
+        assert_eq!(shown(&[b"one\r\n\ttwo \x1b[2J\rthree\n\xff"]), "one\n\ttwo \\u{1b}[2J\\rthree\n\\xff");
+        assert_eq!(shown(&["\u{202e}✓".as_bytes()]), "\\u{202e}✓");
+    }
+
+    proptest! {
+        #[test]
+        fn where_a_log_is_cut_makes_no_difference(bytes in proptest::collection::vec(any::<u8>(), 0..60), text in "(\r|\n|é|🦀|\u{9b}|a){0,8}", at in 0_usize..90) {
+            let whole = [text.as_bytes(), &bytes, text.as_bytes()].concat();
+            let (first, second) = whole.split_at(at.min(whole.len()));
+            prop_assert_eq!(shown(&[first, second]), shown(&[&whole]));
+        }
     }
 }

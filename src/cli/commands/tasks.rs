@@ -25,12 +25,12 @@ pub(super) fn keep(root: &Path, file: &str, environment: &Environment) -> Result
     let loaded = specification_files::load_project(environment, root)?;
     let settings = opening::settings(environment, &loaded)?;
     let mut archive = opening::open_archive(environment)?;
-    let Some(project) = archive.find_project(root).map_err(|error| super::from_run_error(&error))? else {
+    let Some(project) = archive.find_project(root)? else {
         render::line(&format!("{file}: the first run registers the project and writes the blocks (`proctor run`)"));
         return Ok(CommandExit::Proceed);
     };
     let scope = ProjectScope { project, root: root.to_owned(), asker: environment.asker() };
-    let said = keep_task_list(environment.state_root(), &scope, &settings).map_err(|error| super::from_run_error(&error))?;
+    let said = keep_task_list(environment.state_root(), &scope, &settings)?;
     said.iter().for_each(render::note);
     render::line(&format!("{file}: the blocks are as the last verdicts have them"));
     Ok(CommandExit::Proceed)
@@ -44,7 +44,7 @@ fn append_setting(root: &Path, file: &str) -> Result<(), CommandError> {
     // Errors in the name are reported before the file is written.
     config::read(&lines, CONFIGURATION_FILE).map_err(|problems| {
         let error = CommandError::new(CommandExit::Usage, format!("`{file}` cannot be the task list"));
-        let error = problems.iter().fold(error, |error, problem| error.detail(problem.message.clone()));
+        let error = error.with_details(problems.iter().map(|problem| &problem.message));
         error.hint("name a Markdown file below the project's root, such as `tasks.md`")
     })?;
     let path = root.join(CONFIGURATION_FILE);

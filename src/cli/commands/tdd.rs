@@ -5,15 +5,12 @@
 use std::path::Path;
 
 use crate::cli::arguments::{TddOptions, TddVerb};
-use crate::cli::environment;
-use crate::cli::render;
-use crate::cli::screen;
+use crate::cli::{environment, render, screen};
 use proctor_api::{CycleV1, MethodV1};
 use proctor_app::client::ClientError;
 use proctor_app::project::{RunResources, opening, setup, specification_files};
-use proctor_app::serving;
 use proctor_app::serving::MARGIN;
-use proctor_app::{CommandError, Environment};
+use proctor_app::{CommandError, Environment, serving};
 use proctor_model::{CommandExit, CycleRequest, TaskId, TddState};
 use proctor_plan::config::Configuration;
 use proctor_project::{PersonPresence, ProjectError};
@@ -33,7 +30,7 @@ pub(crate) fn execute(options: &TddOptions, environment: &Environment) -> Result
     if attendance == PersonPresence::Nobody && matches!(request, CycleRequest::Resolve { .. }) {
         // Only a person may end a task's wait for a person. This is checked here, because the service does not know
         // whether a person is at the terminal.
-        return Err(super::from_run_error(&ProjectError::PersonNeeded { task: task.clone() }));
+        return Err(CommandError::from(ProjectError::PersonNeeded { task: task.clone() }));
     }
     let root = setup::project_root(environment, &options.project)?;
     let state = match hand_over(environment, &root, &request)? {
@@ -71,14 +68,14 @@ fn change_here(
     let launcher = opening::start_launcher(environment)?;
     let loaded = specification_files::load(environment, &options.project, Some(request.task().as_str()))?;
     let RunResources { mut workspace, scope, settings, .. } = opening::open(environment, launcher, &loaded, None)?;
-    workspace.change_cycle(&scope, &settings, request, attendance).map_err(|error| super::from_run_error(&error))
+    workspace.change_cycle(&scope, &settings, request, attendance).map_err(CommandError::from)
 }
 
 fn show(options: &TddOptions, environment: &Environment, task: &str, json: bool) -> Result<CommandExit, CommandError> {
     let task = read_task(task)?;
     let root = setup::project_root(environment, &options.project)?;
     let (archive, project) = opening::open_registered(environment, &root)?;
-    let state = archive.tdd(&project, &task).map_err(|error| super::from_run_error(&error))?;
+    let state = archive.tdd(&project, &task)?;
     if json {
         render::document(&state);
         return Ok(CommandExit::Proceed);

@@ -43,8 +43,7 @@ pub(crate) fn execute(options: &TreeOptions, environment: &Environment) -> Resul
     let root = setup::project_root(environment, options.place.path())?;
     let (configuration, _) = setup::configuration(environment, &root)?;
     let matcher = opening::matcher(environment, &root, &configuration)?;
-    let index =
-        TreeIndex::scan(&root, &matcher, clock::now()).map_err(|error| super::from_run_error(&ProjectError::Tree(error)))?;
+    let index = TreeIndex::scan(&root, &matcher, clock::now()).map_err(ProjectError::Tree)?;
     let issues = index.issues();
     if options.json {
         let document = TreeDocumentV1 {

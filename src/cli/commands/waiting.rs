@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::cli::govern_arguments::GovernOptions;
 use crate::cli::render;
+use crate::cli::review_arguments::GovernOptions;
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_govern::governance::{IssueVerdict, WorkflowCounters, WorkflowGate, WorkflowState, WorkflowTurn};
@@ -46,7 +46,7 @@ struct WorkflowV1 {
 pub(super) fn execute(options: &GovernOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let root = setup::project_root(environment, &options.project)?;
     let mut archive = opening::open_archive(environment)?;
-    let project = archive.find_project(&root).map_err(|error| super::from_run_error(&error))?;
+    let project = archive.find_project(&root)?;
     let listed = project.map_or(Ok(Vec::new()), |project| list_waiting_workflows(&archive.store, &project));
     let listed = listed.map_err(|error| CommandError::of(error.exit(), &error).hint(error.hint()))?;
     let workflows: Vec<WorkflowV1> = listed.into_iter().map(described).collect();

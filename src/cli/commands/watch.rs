@@ -7,12 +7,10 @@ use tokio::sync::mpsc::channel;
 use crate::cli::arguments::WatchOptions;
 use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::follow_service::follow_service;
-use crate::cli::environment;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
-use crate::cli::render;
-use crate::cli::terminal;
 use crate::cli::watch_screen::{WatchScreen, WatchScreenSettings};
+use crate::cli::{environment, render, terminal};
 use proctor_app::project::{LoadedProject, RunResources, opening, setup, specification_files};
 use proctor_app::{CommandError, Environment};
 use proctor_model::{CommandExit, TaskId};
@@ -72,7 +70,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
     let engine = match files.read() {
         Ok(reloaded) => {
             let tasks = watched_tasks(&mut workspace, &scope, &reloaded, &TreeHints::Everything);
-            EngineSettings { tasks: tasks.map_err(|error| super::from_run_error(&error))?, ..reloaded.engine }
+            EngineSettings { tasks: tasks?, ..reloaded.engine }
         }
         // The configuration was read without errors before. It was changed a moment ago, and the first run will report
         // its errors.
@@ -84,7 +82,7 @@ pub(crate) fn execute(options: &WatchOptions, environment: &Environment) -> Resu
         files,
         settings: engine,
         pace: pace(watch),
-        matcher: settings.new_watching_matcher().map_err(|error| super::from_run_error(&error))?,
+        matcher: settings.new_watching_matcher()?,
         typed,
         hang_up: hang_up(),
     };

@@ -2,10 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
-
 use crate::cli::installation::manager::UnitStates;
 use crate::cli::installation::unit_file::Ownership;
+use proctor_app::doctor::Finding;
 use proctor_model::ServiceTrouble;
 
 /// The oldest version of systemd with which the unit files were tested.
@@ -57,13 +56,6 @@ pub(crate) struct ManagerFacts {
     pub(crate) systemd: Option<u32>,
     /// Whether the user's services keep running after the last session ends.
     pub(crate) lingers: bool,
-}
-
-/// A problem, and advice what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
-    pub(crate) problem: String,
-    pub(crate) advice: String,
 }
 
 /// A rule returns a problem with advice if the facts show it.

@@ -2,7 +2,7 @@
 
 use crate::cli::screen::SHOWN_FINDINGS;
 use crate::cli::screen::failures::{FailuresShown, failures, has_failures};
-use crate::cli::screen::run_numbers::with_run_numbers;
+use crate::cli::screen::history::with_run_numbers;
 use crate::cli::style::{Line, Style, Tone};
 use proctor_evidence::report::{ActionResultV2, DispositionV2, SkipReason, output_ends};
 use proctor_model::{

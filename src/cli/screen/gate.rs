@@ -1,6 +1,6 @@
 //! The lines of `proctor gate`.
 
-use crate::cli::screen::run_numbers::with_numbers_of;
+use crate::cli::screen::history::with_numbers_of;
 use crate::cli::style::{Line, Style, Tone};
 use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, NotRun, RefusedAttestation, with_causes};
 use proctor_model::{Digest, TreeDigest};

@@ -2,31 +2,26 @@
 
 mod action;
 mod agent;
-mod cycle;
 mod failures;
 mod failures_of_task;
 mod gate;
 mod history;
 mod project_status;
 mod prove;
-mod run_numbers;
-mod several_tasks;
 mod unmet;
 
 use std::path::Path;
 
 use self::action::show_log_command;
 pub(crate) use self::action::{ActionLook, action, attested_check, attested_verdict, counted, service_ready, with_source};
-pub(crate) use self::agent::agent_answer;
-pub(crate) use self::cycle::{cycle, cycle_line};
+pub(crate) use self::agent::{agent_answer, cycle, cycle_line};
 pub(crate) use self::failures::FailuresShown;
-pub(crate) use self::failures_of_task::task_failures;
+pub(crate) use self::failures_of_task::{TaskSummary, summary_lines, summary_words, task_failures, task_heading};
 pub(crate) use self::gate::gate_lines;
+use self::history::with_run_numbers;
 pub(crate) use self::history::{claim_line, comparison_lines, flaky_lines, log_line, past_lines, slow_lines, streak_line};
-pub(crate) use self::project_status::{project_lines, project_status, watched_by};
+pub(crate) use self::project_status::{project_lines, project_status};
 pub(crate) use self::prove::{base_lines, proof_lines};
-use self::run_numbers::with_run_numbers;
-pub(crate) use self::several_tasks::{TaskSummary, summary_lines, summary_words, task_heading};
 pub(crate) use self::unmet::unmet;
 use crate::cli::local_time::LocalTime;
 use crate::cli::style::{Line, Style, Tone};
@@ -37,8 +32,8 @@ use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, Tests
 use proctor_git::read_git_index;
 use proctor_model::{
     ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus,
-    PersonAsked, Phase, PlanNote, PruneReason, RouteKind, RuleDifference, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind,
-    TreePath, Trigger, TriggerKind, UnapprovedPlan, approve_command, plan_subject, quoted_text,
+    PersonAsked, Phase, PlanNote, PruneReason, RouteKind, TaskId, TddState, TreeDigest, TreeIssue, TreeIssueKind, TreePath,
+    Trigger, TriggerKind, UnapprovedPlan, approve_command, quoted_text,
 };
 use proctor_project::{ProjectSettings, RecordedRun, decides_the_verdict};
 use proctor_service::{WayIntoProject, ignore_advice};
@@ -393,23 +388,7 @@ pub(crate) fn started_by(trigger: Option<&Trigger>) -> Option<String> {
     Some(format!("started by {what}{path}"))
 }
 
-/// Returns the lines for the person who approves a plan: where its rules and the protected files are not what was approved. What opens
-/// more of the machine stands last, beside the question, so that nothing pushes it off the screen.
-pub(crate) fn difference(unapproved: &UnapprovedPlan) -> Vec<String> {
-    let subject = plan_subject(&unapproved.task, &unapproved.file);
-    let RuleDifference { opens, changed } = &unapproved.difference;
-    let first = if unapproved.difference.is_empty() {
-        format!("protected files of {subject} are not what was approved")
-    } else {
-        format!("{subject} {}", unapproved.asks_for.words())
-    };
-    let protected = unapproved.protected.iter().map(|text| format!("  protected: {text}"));
-    let changed = changed.iter().map(|change| format!("  changed: {change}"));
-    let opens = opens.iter().map(|change| format!("  opens: {change}"));
-    std::iter::once(first).chain(protected).chain(changed).chain(opens).collect()
-}
-
-/// Returns the question under [`difference`], whose answer a person types on the same line.
+/// Returns the question under the lines about a plan that is not approved, whose answer a person types on the same line.
 pub(crate) fn approval_prompt(unapproved: &UnapprovedPlan) -> String {
     format!("type `{}` to approve this; anything else approves nothing: ", unapproved.name_to_type())
 }
@@ -481,7 +460,6 @@ pub(crate) fn asked_route(report: &ExecutionReportV2, phase: Phase) -> Option<St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proctor_model::{ApprovalWay, AsksFor, RuleChange};
 
     #[test]
     fn a_run_says_what_started_it_unless_somebody_asked_for_it() {
@@ -492,30 +470,5 @@ mod tests {
         assert_eq!(of(TriggerKind::Request, &[]), None);
         assert_eq!(of(TriggerKind::Save, &["src/a.py", "b.py"]).as_deref(), Some("started by a save: src/a.py"));
         assert_eq!(of(TriggerKind::Start, &[]).as_deref(), Some("started by `proctor watch`"));
-    }
-
-    #[test]
-    fn what_opens_the_machine_stands_last() {
-        let change = |name: &str| RuleChange { name: name.to_owned(), field: "command".to_owned(), difference: "x".to_owned() };
-        let unapproved = UnapprovedPlan {
-            task: TaskId::default_task(),
-            file: "proctor.toml".to_owned(),
-            asks_for: AsksFor::More,
-            difference: RuleDifference { opens: vec![change("install")], changed: vec![change("tests"), change("lint")] },
-            protected: vec!["a.py was removed".to_owned()],
-            way: ApprovalWay::Answer,
-        };
-        let lines = difference(&unapproved);
-        assert_eq!(
-            lines[1..],
-            [
-                "  protected: a.py was removed",
-                "  changed: tests: command: x",
-                "  changed: lint: command: x",
-                "  opens: install: command: x",
-            ]
-        );
-        assert_eq!(unapproved.name_to_type(), "install");
-        assert_eq!(RuleChange::in_short(&[change("a"), change("b"), change("a")]), ["a: command", "b: command"]);
     }
 }

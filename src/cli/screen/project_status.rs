@@ -3,7 +3,7 @@
 use crate::cli::screen::{changed_rules, tests_not_run};
 use crate::cli::style::{Line, Style, Tone};
 use proctor_api::{DoingV1, ProjectStatusV1, ProjectV1, StateV1, TaskStatusV1, VerdictV1, WatchingV1};
-use proctor_app::indented;
+use proctor_app::{indented, status};
 use proctor_model::{
     CheckStanding, CheckState, CommandExit, Digest, IsolationLevel, OverallResult, PersonAsked, Phase, RouteKind, ServiceTrouble,
     Serving, StaleReason, TaskId, Timestamp, TreeDigest, approve_command, checks_sentence,
@@ -34,7 +34,7 @@ pub(crate) fn project_status(project: &ProjectStatusV1, now: Timestamp, style: S
             .collect::<Vec<_>>()
     };
     let health = project.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)).map(Line::from);
-    let watch = project.watched_by.map(watched_by).map(Line::from);
+    let watch = project.watched_by.map(status::watched_by).map(Line::from);
     let early = project
         .started_early
         .map(|bytes| Line::from(format!("  a command was started early for the next run: {} MB", bytes / 1_000_000)));
@@ -47,11 +47,6 @@ pub(crate) fn project_status(project: &ProjectStatusV1, now: Timestamp, style: S
         .chain(health)
         .chain(project.problems.iter().flat_map(problem_lines))
         .collect()
-}
-
-/// Returns the line about a `proctor watch` with this process id.
-pub(crate) fn watched_by(pid: u32) -> String {
-    format!("  `proctor watch` (process {pid}) runs the checks at each save")
 }
 
 /// Returns the lines about a project in `proctor service list`: its directory and state, then the problems.
@@ -86,7 +81,7 @@ pub(crate) fn project_lines(project: &ProjectV1) -> Vec<String> {
         if !parts.is_empty() {
             lines.push(format!("  {}", parts.join(" · ")));
         }
-        lines.extend(standing.watched_by.map(watched_by));
+        lines.extend(standing.watched_by.map(status::watched_by));
         lines.extend(standing.tasks.iter().map(|task| format!("  {} · {}", task.task, last(task.verdict.as_ref()))));
         lines.extend(standing.person.iter().flat_map(|person| indented(&person.sentence())));
         lines.extend(standing.health.iter().flat_map(ServiceTrouble::lines).flat_map(|line| indented(&line)));

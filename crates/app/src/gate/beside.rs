@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::gate::errors::from_git_read_error;
 use crate::gate::plans::started_files;
 use crate::gate::policy::configuration_of;
@@ -91,7 +91,7 @@ pub(super) fn changes_beside(
 /// it stand for them, unless something was weakened since: whoever keeps the trusted branch took that.
 pub(super) fn trusted_tests(
     archive: &mut StoreReader,
-    (repository, root): (&ProjectRepository, &Path),
+    repository: &ProjectRepository,
     (trusted, configuration): (ObjectId, &Configuration),
     policy: &GatePolicy,
     digest_of: &dyn Fn(ObjectId) -> Option<TreeDigest>,
@@ -99,7 +99,7 @@ pub(super) fn trusted_tests(
     for back in 0..=MOST_BEFORE {
         let Ok(commit) = repository.storage.resolve(&format!("{}~{back}", trusted.hex())) else { break };
         let Some(digest) = digest_of(commit) else { continue };
-        let found = archive.tests_on_tree(root, digest, policy).map_err(|error| from_run_error(&error))?;
+        let found = archive.tests_on_tree(&repository.root, digest, policy)?;
         let Some(found) = found else { continue };
         if commit == trusted {
             return Ok(Some(found));
@@ -135,8 +135,7 @@ impl ToolchainsNow {
         root: &Path,
         elsewhere: &BTreeMap<RunId, ProjectId>,
     ) -> Result<Self, CommandError> {
-        let projects =
-            if elsewhere.is_empty() { Vec::new() } else { archive.projects().map_err(|error| from_run_error(&error))? };
+        let projects = if elsewhere.is_empty() { Vec::new() } else { archive.projects()? };
         let names = |root: &Path| ToolchainNames::new(root, environment.variables());
         let of_project = |id: &ProjectId| projects.iter().find(|project| project.id == *id);
         let of_run = |(run, id): (&RunId, &ProjectId)| Some((run.clone(), names(Path::new(&of_project(id)?.path))));

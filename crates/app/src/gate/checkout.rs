@@ -13,7 +13,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::caller::RunControl;
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::gate::answer::{GateAnswer, NotRun};
 use crate::gate::flips::plan_alone;
 use crate::gate::{no_repository, open_repository, plans, policy};
@@ -162,15 +162,15 @@ pub fn run_missing(
     answer: &GateAnswer,
     missing: &[MissingRun],
     launcher: LauncherHandle,
-    (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
+    (environment, repository): (&Environment, &ProjectRepository),
     run: RunShown<'_>,
 ) -> Result<RunOfCommit, CommandError> {
     let configuration = policy::configuration_of(repository, answer.commit)?;
-    if let Some(why) = other_environment(root, &configuration) {
+    if let Some(why) = other_environment(&repository.root, &configuration) {
         return Ok(RunOfCommit::NotRun(why));
     }
     // The programs of the project's own environment are those of another tree.
-    let without = environment.without_directories_below(root);
+    let without = environment.without_directories_below(&repository.root);
     let mut workspace = opening::open_store(&without, launcher)?;
     if let [MissingRun { times: 1, .. }] = missing {
         workspace.expect_one_run();
@@ -180,8 +180,8 @@ pub fn run_missing(
     let mut ended = Ok(RunOfCommit::Made);
     // Tests that are run alone have a project of their own, which approves this plan at first.
     for together in missing.chunk_by(|one, other| one.tests.is_empty() && other.tests.is_empty()) {
-        let checkout = Checkout::make(answer, (&configuration, &together[0].tests), (environment, (root, repository)))?;
-        ended = checkout.run((answer, root), together, (&mut workspace, &mut made), &without, run);
+        let checkout = Checkout::make(answer, (&configuration, &together[0].tests), (environment, repository))?;
+        ended = checkout.run((answer, &repository.root), together, (&mut workspace, &mut made), &without, run);
         let removed = remove_directory(&checkout.directory);
         if !matches!(ended, Ok(RunOfCommit::Made)) {
             break;
@@ -194,7 +194,7 @@ pub fn run_missing(
     drop(workspace);
     for (scope, wait) in made {
         // The copy of the tree is as large as the checkout, and the next one has other files.
-        discard_snapshots(environment.state_root(), &scope.project, wait).map_err(|error| from_run_error(&error))?;
+        discard_snapshots(environment.state_root(), &scope.project, wait)?;
     }
     ended
 }
@@ -249,9 +249,9 @@ impl Checkout {
     fn make(
         answer: &GateAnswer,
         (configuration, tests): (&Configuration, &[String]),
-        (environment, (root, repository)): (&Environment, (&Path, &ProjectRepository)),
+        (environment, repository): (&Environment, &ProjectRepository),
     ) -> Result<Self, CommandError> {
-        let location = find_git_location(root).ok_or_else(|| no_repository(root))?;
+        let location = find_git_location(&repository.root).ok_or_else(|| no_repository(&repository.root))?;
         // The directory is not in the store, which no action sees.
         let place = checkouts_directory(environment.state_root());
         make_private_directory(&place)?;
@@ -389,9 +389,7 @@ impl Checkout {
     ) -> Result<ProjectScope, CommandError> {
         let mut identity = None;
         for _ in 0..2 {
-            let registered = workspace
-                .register(&loaded.root, &loaded.plan, settings, &environment.asker(), identity)
-                .map_err(|error| from_run_error(&error))?;
+            let registered = workspace.register(&loaded.root, &loaded.plan, settings, &environment.asker(), identity)?;
             match registered {
                 Registration::Known(scope) | Registration::New { scope, .. } => return Ok(scope),
                 Registration::Doubtful(doubt) => {
@@ -413,16 +411,14 @@ fn rules_not_approved(
     loaded: &LoadedProject,
     answer: &GateAnswer,
 ) -> Result<Option<String>, CommandError> {
-    let failed = |error| from_run_error(&error);
     let (plan, repository) = (&loaded.plan, open_repository(root)?);
     let mut archive = opening::open_archive(environment)?;
     // A working tree that was never registered begins with what was approved in the others of its repository.
-    let own = archive.find_project(root).map_err(failed)?;
-    let projects = own.map_or_else(|| archive.projects_of_repository(root), |own| Ok(vec![own])).map_err(failed)?;
+    let own = archive.find_project(root)?;
+    let projects = own.map_or_else(|| archive.projects_of_repository(root), |own| Ok(vec![own]))?;
     let mut differing = None;
     for project in projects {
-        let changed =
-            archive.rules_not_approved(&project, plan, ((&repository, root), answer.followed.as_ref())).map_err(failed)?;
+        let changed = archive.rules_not_approved(&project, plan, (&repository, answer.followed.as_ref()))?;
         if changed.is_empty() {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::gate::answer::AcceptedBy;
 use proctor_evidence::AcceptedChanges;
 use proctor_evidence::report::command_of_tests;
@@ -54,13 +54,13 @@ pub(super) fn flipped_checks(
 ) -> Result<Vec<FlippedCheck>, CommandError> {
     let proved = judgements.iter().filter(|judged| judged.state == GateState::Proved);
     let deciding: Vec<&RunId> = proved.flat_map(|judged| &judged.runs).collect();
-    let ends = archive.check_ends(root, tree, (policy, &deciding)).map_err(|error| from_run_error(&error))?;
+    let ends = archive.check_ends(root, tree, (policy, &deciding))?;
     let mut flipped = Vec::new();
     for ((task, check), mut ends) in ends {
         let Some(mut flip) = find_flip(&ends) else { continue };
         if !flip.tests.is_empty() {
             for alone in plans(&task)?.iter().filter_map(|plan| plan_alone(plan, &check, &flip.tests)) {
-                let more = archive.ends_alone(root, tree, (&alone, &deciding), &check).map_err(|error| from_run_error(&error))?;
+                let more = archive.ends_alone(root, tree, (&alone, &deciding), &check)?;
                 ends.extend(more);
             }
             ends.sort_by(|one, other| one.run.as_str().cmp(other.run.as_str()));

@@ -6,7 +6,7 @@ use std::mem;
 use std::path::Path;
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::gate::beside::{ChangesBeside, ToolchainsNow};
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::gate::notes::Attested;
@@ -20,8 +20,8 @@ use proctor_model::{
 use proctor_plan::changes::with_recorded_tests;
 use proctor_plan::verdict::{GateJudgement, GateRules, GateState, RequiredPlan, judge_gate, overall_state};
 use proctor_project::{
-    AcceptedCommit, GateSigners, ProjectError, ProjectRepository, StoreReader, accepted_commits, committed_digests,
-    keep_accepted_commit, keep_trusted_tip, plans_of_commit, replaced_tip,
+    AcceptedCommit, GateSigners, ProjectRepository, StoreReader, accepted_commits, committed_digests, keep_accepted_commit,
+    keep_trusted_tip, plans_of_commit, replaced_tip,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
@@ -74,7 +74,7 @@ pub struct GateQuestion<'a> {
 pub fn judge_commit(environment: &Environment, root: &Path, revision: &str) -> Result<GateAnswer, CommandError> {
     let repository = open_repository(root)?;
     let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from: None, notes: None };
-    judge(&question, environment, (root, &repository))
+    judge(&question, environment, &repository)
 }
 
 /// Opens the git repository in which a project lies.
@@ -98,17 +98,17 @@ pub fn no_repository(root: &Path) -> CommandError {
 pub fn judge(
     question: &GateQuestion<'_>,
     environment: &Environment,
-    place: (&Path, &ProjectRepository),
+    repository: &ProjectRepository,
 ) -> Result<GateAnswer, CommandError> {
-    let answer = look(question, environment, place)?;
+    let answer = look(question, environment, repository)?;
     let store = Store::open_to_read(environment.state_root());
     if let Some(accepted) = answer.newly_accepted.clone() {
-        keep_accepted_commit(&store, place.0, accepted);
+        keep_accepted_commit(&store, &repository.root, accepted);
     }
     if let Some(tip) =
         answer.tip.clone().filter(|_| !answer.is_replaced && (!answer.is_accepted_here || answer.state == GateState::Proved))
     {
-        keep_trusted_tip(&store, place.0, tip);
+        keep_trusted_tip(&store, &repository.root, tip);
     }
     Ok(answer)
 }
@@ -117,21 +117,26 @@ pub fn judge(
 pub(crate) fn look(
     question: &GateQuestion<'_>,
     environment: &Environment,
-    (root, repository): (&Path, &ProjectRepository),
+    repository: &ProjectRepository,
 ) -> Result<GateAnswer, CommandError> {
     let storage = &repository.storage;
     let commit = storage.resolve(question.revision).map_err(|error| from_revision_error(storage, &error))?;
     let git_tree = storage.tree_of(commit).map_err(|error| from_git_read_error(storage, &error))?;
-    let trusted = policy::trusted(repository, (question.asked_for, commit), question.policy_from, (environment, root))?;
-    let mut compared = policy::compare((repository, root), commit, &trusted)?;
+    let trusted =
+        policy::trusted(repository, (question.asked_for, commit), question.policy_from, (environment, &repository.root))?;
+    let mut compared = policy::compare(repository, commit, &trusted)?;
     let store = Store::open_to_read(environment.state_root());
     // Where nothing trusted stands beside the commit, the last one does that was accepted here.
-    let user = setup::configuration(environment, root).map(|(configuration, _)| configuration.allowed).unwrap_or_default();
+    let user =
+        setup::configuration(environment, &repository.root).map(|(configuration, _)| configuration.allowed).unwrap_or_default();
     let mut archive = opening::open_archive(environment)?;
-    let followed = archive.followed_commit((root, repository), &user).map_err(|error| from_run_error(&error))?;
+    let followed = archive.followed_commit(repository, &user)?;
     let is_followed = trusted.is_followed(followed.as_ref());
     let tip = trusted.fetched_tip(storage);
-    let replaced = tip.as_ref().filter(|_| !is_followed).and_then(|tip| Some((tip, replaced_tip(&store, (root, storage), tip)?)));
+    let replaced = tip
+        .as_ref()
+        .filter(|_| !is_followed)
+        .and_then(|tip| Some((tip, replaced_tip(&store, (&repository.root, storage), tip)?)));
     let says_nothing = !is_followed && (replaced.is_some() || trusted.says_nothing_of(commit, storage));
     let certain = replaced.filter(|(_, replaced)| replaced.is_certain);
     if let Some((tip, replaced)) = certain {
@@ -145,7 +150,7 @@ pub(crate) fn look(
         (named, Ok(true)) => named.to_owned(),
         (_, Ok(false) | Err(_)) => storage.checked_out_branch().ok().flatten().unwrap_or_default(),
     };
-    let known = if says_nothing { accepted_commits(&store, (root, repository), commit) } else { Vec::new() };
+    let known = if says_nothing { accepted_commits(&store, repository, commit) } else { Vec::new() };
     let last = policy::accepted_beside(repository, &known, (commit, &branch)).unwrap_or_else(|lost| {
         compared.lowered.push(format!("{LOST} {lost}"));
         None
@@ -154,7 +159,7 @@ pub(crate) fn look(
     if let Some(last) = &last {
         // Where no commit is trusted, the approved rules are what a run's rules are compared with.
         if trusted.commit().is_some() {
-            compared.lowered.extend(policy::compare((repository, root), commit, last)?.lowered);
+            compared.lowered.extend(policy::compare(repository, commit, last)?.lowered);
         }
         policy_from.push_str(&last.beside_words());
     } else if trusted.commit() == Some(commit) {
@@ -172,7 +177,7 @@ pub(crate) fn look(
     // Keys and bundles that cannot be read are an error also where nothing needs them.
     let allowed = policy::signers_beside(repository, (&trusted, last.as_ref()), &compared.policy)?;
     let bundles = notes::bundles(environment, question.notes.as_ref())?;
-    let settings = opening::matcher_settings_with_inputs(environment, root, &compared.rules)?;
+    let settings = opening::matcher_settings_with_inputs(environment, &repository.root, &compared.rules)?;
     let matcher = opening::matcher_of(&settings)?;
     let odd = policy::odd_configuration(repository, commit, &trusted)?;
     let tree = committed_digests(&store, (storage, git_tree, &repository.below), (&matcher, &settings));
@@ -180,17 +185,15 @@ pub(crate) fn look(
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
     let (mut accepted, mut flipped, mut proved) = (Vec::new(), Vec::new(), None);
     if let Ok(tree) = &mut tree {
-        let plans = plans::required_plans((repository, root), commit, &own, &compared.policy.tasks)?;
+        let plans = plans::required_plans(repository, commit, &own, &compared.policy.tasks)?;
         let by = JudgedBy::new(&compared.policy, &trusted, plans)?;
         let of_notes = |source, tree: TreeDigest, files: &BTreeSet<ObjectId>| {
             let mut refused = Vec::new();
             let shared = notes::shared_bundles(environment, question.notes.as_ref(), tree, &mut refused);
             let bundles: Vec<Vec<u8>> = bundles.iter().cloned().chain(shared).collect();
             let signers = match question.notes.as_ref().and_then(|notes| notes.signers) {
-                Some(file) => GateSigners::only(notes::signers_of_file(environment, root, file)?),
-                None => {
-                    opening::open_archive(environment)?.gate_signers(allowed.clone()).map_err(|error| from_run_error(&error))?
-                }
+                Some(file) => GateSigners::only(notes::signers_of_file(environment, &repository.root, file)?),
+                None => opening::open_archive(environment)?.gate_signers(allowed.clone())?,
             };
             let read =
                 notes::read((environment, repository), &signers, (git_tree, tree, files), (source, &bundles), clock::now());
@@ -199,16 +202,16 @@ pub(crate) fn look(
         if let Some(notes) = &question.notes {
             attested = of_notes(notes.source, tree.digest, &BTreeSet::new())?;
         }
-        judged = judge_runs((environment, &mut archive), (root, repository), &by, (tree.digest, &attested.claims))?;
+        judged = judge_runs((environment, &mut archive), repository, &by, (tree.digest, &attested.claims))?;
         let mut inputs = matcher;
         if !judged.is_decided() {
             // What a project's files lead to depends on what is installed: a run had the inputs that it recorded.
-            for matcher in other_inputs((environment, &mut archive), root, &settings, &attested.other_inputs)? {
+            for matcher in other_inputs((environment, &mut archive), &repository.root, &settings, &attested.other_inputs)? {
                 let Ok(digest) = with_other_inputs(storage, git_tree, &repository.below, (tree.own, &matcher)) else { continue };
                 let claimed =
                     question.notes.as_ref().map(|notes| of_notes(notes.source, digest, &BTreeSet::new())).transpose()?;
                 let claims = claimed.as_ref().map(|attested| attested.claims.as_slice()).unwrap_or_default();
-                let other = judge_runs((environment, &mut archive), (root, repository), &by, (digest, claims))?;
+                let other = judge_runs((environment, &mut archive), repository, &by, (digest, claims))?;
                 if other.is_decided() {
                     (judged, tree.digest, inputs) = (other, digest, matcher);
                     attested = claimed.unwrap_or(attested);
@@ -223,18 +226,18 @@ pub(crate) fn look(
                 digests.ok().map(|digests| digests.digest)
             };
             let runs: Vec<&RunId> = judged.judgements.iter().flat_map(|judged| &judged.runs).collect();
-            let now = archive.tests_of_runs(root, tree.digest, &runs).map_err(|error| from_run_error(&error))?;
-            let before = beside::trusted_tests(&mut archive, (repository, root), base, &compared.policy, &digest_of)?.zip(now);
+            let now = archive.tests_of_runs(&repository.root, tree.digest, &runs)?;
+            let before = beside::trusted_tests(&mut archive, repository, base, &compared.policy, &digest_of)?.zip(now);
             if let Some((before, now)) = before {
                 beside.changes = with_recorded_tests(beside.changes, &before, &now);
             }
         }
         let plans_of = |task: &TaskId| {
-            let plans = plans_of_commit((repository, root), commit, &own, std::slice::from_ref(task));
+            let plans = plans_of_commit(repository, commit, &own, std::slice::from_ref(task));
             plans.map(|mut plans| plans.remove(task).unwrap_or_default()).map_err(|error| from_git_read_error(storage, &error))
         };
         let by_policy = (&compared.policy, judged.judgements.as_slice());
-        flipped = flips::flipped_checks(&mut archive, (root, tree.digest), by_policy, &plans_of)?;
+        flipped = flips::flipped_checks(&mut archive, (&repository.root, tree.digest), by_policy, &plans_of)?;
         let asked = beside.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
         compared.lowered.extend(asked.clone().map(ToString::to_string));
         if !compared.lowered.is_empty() || !flipped.is_empty() {
@@ -254,9 +257,9 @@ pub(crate) fn look(
             attested.refused.extend(unaccepted);
         }
         if compared.policy.prove == ProofAsked::Tests {
-            let project = archive.find_project(root).map_err(|error| from_run_error(&error))?;
+            let project = archive.find_project(&repository.root)?;
             let own = project.map(|project| archive.proofs_on_tree(&project, tree.digest, MOST_LINES_FOR_PROOFS));
-            let own = own.transpose().map_err(|error| from_run_error(&error))?.unwrap_or_default();
+            let own = own.transpose()?.unwrap_or_default();
             let own = own.into_iter().map(|(_, record)| GateProof { record, is_own: true });
             let others = attested.proofs.drain(..).map(|record| GateProof { record, is_own: false });
             let change = (commit, base.map(|(base, _)| base));
@@ -340,10 +343,9 @@ fn other_inputs(
     settings: &MatcherSettings,
     attested: &[Vec<String>],
 ) -> Result<Vec<Matcher>, CommandError> {
-    let failed = |error: ProjectError| from_run_error(&error);
-    let own = archive.find_project(root).map_err(failed)?;
-    let others = archive.projects_of_repository(root).map_err(failed)?;
-    let recorded = archive.recorded_inputs(own.as_ref(), (&others, root)).map_err(failed)?;
+    let own = archive.find_project(root)?;
+    let others = archive.projects_of_repository(root)?;
+    let recorded = archive.recorded_inputs(own.as_ref(), (&others, root))?;
     let search = inputs::search(environment, root);
     let mut known: Vec<Vec<InputPlace>> = vec![settings.inputs.clone()];
     for names in recorded.iter().chain(attested) {
@@ -465,22 +467,21 @@ impl JudgedRuns {
 /// those of the same directory in the repository's other worktrees.
 fn judge_runs(
     (environment, archive): (&Environment, &mut StoreReader),
-    (root, repository): (&Path, &ProjectRepository),
+    repository: &ProjectRepository,
     by: &JudgedBy<'_>,
     (tree, attested): (TreeDigest, &[GateClaim]),
 ) -> Result<JudgedRuns, CommandError> {
-    let failed = |error: ProjectError| from_run_error(&error);
-    let own: Option<ProjectId> = archive.find_project(root).map_err(failed)?;
-    let runs = archive.claims_on_tree(own.as_ref(), (&[], root), tree).map_err(failed)?;
-    let toolchains = ToolchainsNow::new(environment, archive, root, &runs.elsewhere)?;
+    let own: Option<ProjectId> = archive.find_project(&repository.root)?;
+    let runs = archive.claims_on_tree(own.as_ref(), (&[], &repository.root), tree)?;
+    let toolchains = ToolchainsNow::new(environment, archive, &repository.root, &runs.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(runs.claims, attested));
     let judged = JudgedRuns { judgements, elsewhere: BTreeMap::new(), has_other_format: runs.has_other_format };
     if judged.is_decided() {
         return Ok(judged);
     }
-    let others = archive.projects_of_repository(root).map_err(failed)?;
-    let all = archive.claims_on_tree(own.as_ref(), (&others, root), tree).map_err(failed)?;
-    let toolchains = ToolchainsNow::new(environment, archive, root, &all.elsewhere)?;
+    let others = archive.projects_of_repository(&repository.root)?;
+    let all = archive.claims_on_tree(own.as_ref(), (&others, &repository.root), tree)?;
+    let toolchains = ToolchainsNow::new(environment, archive, &repository.root, &all.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(all.claims, attested));
     Ok(JudgedRuns { judgements, elsewhere: all.elsewhere, has_other_format: all.has_other_format })
 }

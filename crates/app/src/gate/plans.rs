@@ -2,7 +2,6 @@
 //! specifications. Both plans are made from the commits' own files, without a checkout.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use crate::error::CommandError;
 use crate::gate::errors::from_git_read_error;
@@ -14,21 +13,21 @@ use proctor_plan::spec::{self, DiskFiles, ProjectFiles, changed_actions, plan_di
 use proctor_plan::verdict::RequiredPlan;
 use proctor_project::{CommittedFiles, ProjectRepository, WithPackages, plans_of_commit};
 
-/// Returns what the second commit asks less for than the first, which is trusted, with the configuration of each. `root` is the
-/// project's directory, in which packages may be installed.
+/// Returns what the second commit asks less for than the first, which is trusted, with the configuration of each. Packages may be
+/// installed in the project's directory.
 pub(super) fn lowered_in_plans(
-    (repository, root): (&ProjectRepository, &Path),
+    repository: &ProjectRepository,
     [(trusted, before), (commit, now)]: [(ObjectId, &Configuration); 2],
     policy: &GatePolicy,
 ) -> Result<Vec<String>, CommandError> {
     let files = |commit| {
         let tree = repository.project_tree_of(commit).map_err(|error| from_git_read_error(&repository.storage, &error))?;
-        Ok(CommittedFiles::new(&repository.storage, tree))
+        Ok::<_, CommandError>(CommittedFiles::new(&repository.storage, tree))
     };
     let (trusted, commit) = (files(trusted)?, files(commit)?);
     let mut names = Vec::new();
     if policy.tasks.iter().any(|task| *task == TaskId::default_task()) {
-        let installed = &DiskFiles::new(root);
+        let installed = &DiskFiles::new(&repository.root);
         let with = |committed| WithPackages { committed, installed };
         names.extend(lowered_checks((&with(&trusted), before), (&with(&commit), now)));
     }
@@ -42,16 +41,16 @@ pub(super) fn lowered_in_plans(
     Ok(names)
 }
 
-/// Returns what the commit's plans ask for, by the task. A task is missing whose plan cannot be made from the commit. `root` is the
-/// project's directory, in which packages may be installed.
+/// Returns what the commit's plans ask for, by the task. A task is missing whose plan cannot be made from the commit. Packages may be
+/// installed in the project's directory.
 pub(super) fn required_plans(
-    place: (&ProjectRepository, &Path),
+    repository: &ProjectRepository,
     commit: ObjectId,
     configuration: &Configuration,
     tasks: &[TaskId],
 ) -> Result<BTreeMap<TaskId, RequiredPlan>, CommandError> {
-    let found = plans_of_commit(place, commit, configuration, tasks);
-    let found = found.map_err(|error| from_git_read_error(&place.0.storage, &error))?;
+    let found = plans_of_commit(repository, commit, configuration, tasks);
+    let found = found.map_err(|error| from_git_read_error(&repository.storage, &error))?;
     let required = found.into_iter().map(|(task, plans)| {
         let checks = plans[0].steps.iter().map(|check| check.name.clone()).collect();
         // How a check that proctor finds is called depends on what is installed where the run is made.
@@ -136,7 +135,7 @@ fn lowered_checks(
 
 fn plan(configuration: &Configuration, files: &dyn ProjectFiles) -> Option<Plan> {
     // The name of the project is in no check.
-    spec::plan(configuration, files, "project").ok()
+    spec::plan_of_rules(configuration, files, "project").ok()
 }
 
 /// Returns the specifications of the required tasks that are other ones in the commit.

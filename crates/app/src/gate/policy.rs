@@ -321,11 +321,7 @@ pub(super) fn is_in_own_repository(path: &Path, root: &Path) -> bool {
 }
 
 /// Compares a commit's configuration, plan and specifications with the trusted side.
-pub(super) fn compare(
-    (repository, root): (&ProjectRepository, &Path),
-    commit: ObjectId,
-    trusted: &Trusted,
-) -> Result<Compared, CommandError> {
+pub(super) fn compare(repository: &ProjectRepository, commit: ObjectId, trusted: &Trusted) -> Result<Compared, CommandError> {
     let own = configuration_of(repository, commit)?;
     let (configuration, base) = match trusted {
         Trusted::Commit { commit, configuration, .. } => (configuration, *commit),
@@ -348,7 +344,7 @@ pub(super) fn compare(
     if base != commit {
         names = lowered(configuration, &own);
         let sides = [(base, configuration.as_ref()), (commit, &own)];
-        names.extend(plans::lowered_in_plans((repository, root), sides, &policy)?);
+        names.extend(plans::lowered_in_plans(repository, sides, &policy)?);
         for (key, file) in compared_files(configuration) {
             let there =
                 |commit| repository.file_of(commit, file).map_err(|error| from_git_read_error(&repository.storage, &error));

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::fetched_notes::fetched_notes;
 use crate::gate::{AskedFor, AttestedWhere, GateAnswer, GateQuestion, NotesQuestion, look};
 use crate::share::{self, Share, approved_share};
@@ -75,14 +75,14 @@ fn find(
     let notes = NotesQuestion { source, bundles: &[], signers: None, shared: share.directory.as_ref() };
     let question =
         GateQuestion { revision: CHECKED_OUT, asked_for: AskedFor::Branch(CHECKED_OUT), policy_from: None, notes: Some(notes) };
-    let answer = look(&question, environment, (root, &repository))?;
+    let answer = look(&question, environment, &repository)?;
     let runs = match deciding_runs(&answer, tree, described) {
         Ok(runs) => runs,
         Err(why) => return Ok(Err(why)),
     };
     let (settings, gate) = (described.settings, &answer.policy);
     let compared = archive.compare_attested((project, root, tree), (described.plan, settings, gate), &runs);
-    let condition = match compared.map_err(|error| from_run_error(&error))? {
+    let condition = match compared? {
         Ok(condition) => condition,
         Err(why) => return Ok(Err(vec![why])),
     };

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::environment::{self, Environment};
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::logging;
 use crate::project::setup::{self, LoadedProject};
 use crate::project::{env_file, inputs};
@@ -29,7 +29,7 @@ pub struct RunResources {
 /// Starts the launcher, the process that starts actions. Commands do this first, for two reasons: this process must
 /// still have a single thread, and the launcher starts up while the project is read.
 pub fn start_launcher(environment: &Environment) -> Result<LauncherHandle, CommandError> {
-    LauncherHandle::start(environment.executable()).map_err(|error| from_run_error(&ProjectError::Launcher(error)))
+    LauncherHandle::start(environment.executable()).map_err(|error| ProjectError::Launcher(error).into())
 }
 
 /// Opens the store for writing, and registers the project if it is new.
@@ -41,9 +41,7 @@ pub fn open(
 ) -> Result<RunResources, CommandError> {
     let settings = settings(environment, loaded)?;
     let mut workspace = open_store(environment, launcher)?;
-    let registration = workspace
-        .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity)
-        .map_err(|error| from_run_error(&error))?;
+    let registration = workspace.register(&loaded.root, &loaded.plan, &settings, &environment.asker(), identity)?;
     let scope = match registration {
         Registration::Known(scope) => scope,
         Registration::New { scope, notes } => {
@@ -53,9 +51,7 @@ pub fn open(
         Registration::Doubtful(doubt) => {
             let answered = environment.caller().ask_identity(environment, &doubt_question(&doubt));
             let identity = answered.ok_or_else(|| doubt_error(&doubt))?;
-            let again = workspace
-                .register(&loaded.root, &loaded.plan, &settings, &environment.asker(), Some(identity))
-                .map_err(|error| from_run_error(&error))?;
+            let again = workspace.register(&loaded.root, &loaded.plan, &settings, &environment.asker(), Some(identity))?;
             match again {
                 Registration::Known(scope) => scope,
                 Registration::New { scope, notes } => {
@@ -77,8 +73,7 @@ pub fn open_store(environment: &Environment, launcher: LauncherHandle) -> Result
         Some(launcher),
         environment.variables().clone(),
         environment.observer(),
-    )
-    .map_err(|error| from_run_error(&error))?;
+    )?;
     let announce = environment.caller().announce();
     workspace.take_notes().iter().for_each(|line| announce(line));
     workspace.announce_with(announce);
@@ -90,8 +85,7 @@ pub fn open_store(environment: &Environment, launcher: LauncherHandle) -> Result
 
 /// Opens the store for reading. If the store's index has to be repaired, now or later, a note is printed.
 pub fn open_archive(environment: &Environment) -> Result<StoreReader, CommandError> {
-    let mut archive =
-        StoreReader::open(environment.state_root(), environment.variables().clone()).map_err(|error| from_run_error(&error))?;
+    let mut archive = StoreReader::open(environment.state_root(), environment.variables().clone())?;
     let announce = environment.caller().announce();
     archive.take_notes().iter().for_each(|line| announce(line));
     archive.announce_with(announce);
@@ -111,15 +105,14 @@ pub fn read_despite_full_disk<T>(
     };
     let full = error.trouble().filter(|trouble| trouble.problem == HealthProblem::DiskFull).cloned();
     let Some(trouble) = full else { return Err(error) };
-    let mut archive = StoreReader::open_in_memory(environment.state_root(), environment.variables().clone())
-        .map_err(|error| from_run_error(&error))?;
+    let mut archive = StoreReader::open_in_memory(environment.state_root(), environment.variables().clone())?;
     Ok((read(&mut archive)?, Some(trouble)))
 }
 
 /// Opens the store for reading, and finds the project's id. It is an error if the project is not registered.
 pub fn open_registered(environment: &Environment, root: &Path) -> Result<(StoreReader, ProjectId), CommandError> {
     let mut archive = open_archive(environment)?;
-    let found = archive.find_project(root).map_err(|error| from_run_error(&error))?;
+    let found = archive.find_project(root)?;
     let project =
         found.ok_or_else(|| not_registered(environment, root, "`proctor run` registers a project and makes its first run"))?;
     Ok((archive, project))
@@ -201,7 +194,7 @@ pub fn settings_of(
         exports: exports(environment, root, configuration),
     };
     // Wrong patterns are reported before anything is registered or run.
-    settings.new_matcher().map_err(|error| from_run_error(&error))?;
+    settings.new_matcher()?;
     Ok(settings)
 }
 
@@ -245,7 +238,7 @@ pub(crate) fn matcher_settings_with_inputs(
 
 /// Returns a matcher for these settings. The error names every wrong pattern.
 pub fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandError> {
-    new_matcher(settings).map_err(|error| from_run_error(&error))
+    new_matcher(settings).map_err(CommandError::from)
 }
 
 /// Returns the settings that decide which files belong to the tree, without inputs beside it. Without the directory of the store, no link is known to be

@@ -9,7 +9,7 @@ use crate::project::{env_file, inputs, root_search, specification_files};
 use proctor_evidence::read_regular_file;
 use proctor_model::{CommandExit, Plan, Problem};
 use proctor_plan::config::{self, Configuration, UserAllowance};
-use proctor_plan::spec::{self, DiskFiles, FoundBefore};
+use proctor_plan::spec::{self, DiskFiles, PlannedBefore};
 use proctor_project::{MissingOwnPlan, PlanlessReason};
 
 /// The name of the file with a project's settings.
@@ -93,14 +93,14 @@ pub fn configuration(environment: &Environment, root: &Path) -> Result<(Configur
     configuration_again(environment, root, &mut LastSettings::default())
 }
 
-/// The texts of a project's settings and of the user's own configuration that were read last, each with what it says, and the checks that
-/// were found last. Before each run the files are read again; a text that did not change is not parsed again, and no check is searched
-/// for again unless a file changed that says so.
+/// The texts of a project's settings and of the user's own configuration that were read last, each with what it says, and the plan
+/// that was made last, with the text that it is made of. Before each run the files are read again; a text that did not change is not parsed
+/// again, and no plan is made again unless an answer changed that the project's files gave for it.
 #[derive(Debug, Default)]
 pub struct LastSettings {
     project: Option<(String, Configuration)>,
     user: Option<(String, UserAllowance)>,
-    found: FoundBefore,
+    plan: Option<(Option<String>, PlannedBefore)>,
 }
 
 /// Returns what a text says: from `last`, if this is the same text, else from `read`, which is then the last one.
@@ -196,7 +196,7 @@ fn allowed(environment: &Environment, root: &Path, last: &mut LastSettings) -> R
     let read = |text: &str| config::read_allowed(text, &name, root, home.as_deref());
     unless_same(&mut last.user, text, read).map_err(|problems| {
         let error = CommandError::new(CommandExit::SpecificationWrong, "your own configuration is wrong");
-        let with_details = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
+        let with_details = error.with_details(problems);
         with_details.hint("correct it, or remove it: projects then ask for what it allowed")
     })
 }
@@ -235,7 +235,11 @@ pub fn describe_again(
 ) -> Result<(Configuration, Result<Plan, Planless>), CommandError> {
     let (mut configuration, has_file) = configuration_again(environment, root, last)?;
     let files = DiskFiles::new(root);
-    let mut plan = spec::plan_again(&configuration, &files, &directory_name(root), &mut last.found).map_err(|problems| {
+    let text = last.project.as_ref().filter(|_| has_file).map(|(text, _)| text);
+    let before = last.plan.take().filter(|(of, before)| of.as_ref() == text && before.holds(&configuration, &files));
+    let make = || (text.cloned(), PlannedBefore::make(&configuration, &files, &directory_name(root)));
+    let (_, made) = last.plan.insert(before.unwrap_or_else(make));
+    let mut plan = made.planned.clone().map_err(|problems| {
         let reason = if spec::lacks_only_checks(&problems) { PlanlessReason::WithoutChecks } else { PlanlessReason::Wrong };
         Planless { reason, error: from_problems(&problems) }
     });
@@ -282,6 +286,6 @@ pub fn from_problems(problems: &[Problem]) -> CommandError {
     let message =
         if count == 1 { "the configuration is wrong".to_owned() } else { format!("the configuration has {count} errors") };
     let error = CommandError::new(CommandExit::SpecificationWrong, message);
-    let error = problems.iter().fold(error, |error, problem| error.detail(problem.to_string()));
+    let error = error.with_details(problems);
     error.hint(MORE)
 }

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::project::opening;
 use crate::project::setup::{self, LoadedProject, Planless};
 use proctor_model::{CommandExit, TaskId};
@@ -71,7 +71,7 @@ pub fn load_for_approval(environment: &Environment, directory: &Path) -> Result<
     let Some(first) = wider.first() else { return Err(error) };
     let rest = wider.iter().skip(1).map(|setting| format!("  {setting}"));
     let error = error.detail("the first run will ask for these settings:").detail(format!("  {first}"));
-    Err(rest.fold(error, CommandError::detail))
+    Err(error.with_details(rest))
 }
 
 /// Finds the plan of a task, as [`load`] does.
@@ -132,7 +132,7 @@ pub fn without_tasks(specifications: &Specifications) -> CommandError {
     }
     let error = CommandError::new(CommandExit::SpecificationWrong, "no task of the test specifications can be read");
     let faults = specifications.faults_without_task();
-    let error = faults.iter().fold(error, |error, fault| error.detail(fault.to_string()));
+    let error = error.with_details(faults);
     error.hint("`proctor check` says all that is to be said of them, notes too")
 }
 
@@ -170,8 +170,8 @@ fn which_task(specifications: &Specifications) -> CommandError {
         let needs = if task.needs.is_empty() { String::new() } else { format!(" · needs {}", task.needs.join(", ")) };
         format!("{:widest$}  {}{needs}", task.task.as_str(), task.title)
     });
-    let error = lines.fold(CommandError::new(CommandExit::Usage, message), CommandError::detail);
-    let error = specifications.faults_without_task().iter().fold(error, |error, fault| error.detail(fault.to_string()));
+    let error = CommandError::new(CommandExit::Usage, message).with_details(lines);
+    let error = error.with_details(specifications.faults_without_task());
     let first = tasks.first().map(|task| task.task.to_string()).unwrap_or_default();
     error.hint(format!("`proctor run --task {first}` runs one, `proctor run --task '*'` all, in the order of their dependencies"))
 }
@@ -231,12 +231,12 @@ fn scan(root: &Path, configuration: &Configuration) -> Result<TreeIndex, Command
     // This scan is used only to find specifications. So it does not matter that the matcher cannot recognise proctor's
     // own evidence link without the directory of the store.
     let matcher = opening::matcher_of(&opening::matcher_settings(None, None, configuration))?;
-    TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| from_run_error(&ProjectError::Tree(error)))
+    TreeIndex::scan(root, &matcher, clock::now()).map_err(|error| ProjectError::Tree(error).into())
 }
 
 fn from_task_error(error: &TaskError) -> CommandError {
     let of = CommandError::of(error.exit(), error);
-    let of = error.details().into_iter().fold(of, CommandError::detail);
+    let of = of.with_details(error.details());
     error.hints().into_iter().fold(of, CommandError::hint)
 }
 

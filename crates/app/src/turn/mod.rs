@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::hook::{
     AgentRow, EventRow, FailuresBefore, HookAnswer, HookDecision, HookEvent, HookInput, HookLine, HookOutcome, HookOutput,
     HookStanding, HookVerdictReader, RefutedClaim, SaidText, SessionState, TurnStart, TurnState, VerdictBefore, decide,
@@ -348,6 +348,6 @@ fn record(refuted: RefutedClaim, agent: &AgentRow, (project, root): (ProjectId, 
     };
     let scope = ProjectScope { project, root: root.to_owned(), asker: environment.asker() };
     if let Err(error) = record_claim(environment.state_root(), &scope, record, LEDGER_WAIT) {
-        environment.note(&format!("note: the claim cannot be recorded: {}", from_run_error(&error).sentence()));
+        environment.note(&format!("note: the claim cannot be recorded: {}", CommandError::from(error).sentence()));
     }
 }

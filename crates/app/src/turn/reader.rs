@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::environment::Environment;
-use crate::error::{CommandError, from_run_error};
+use crate::error::CommandError;
 use crate::history::{self, ComparedRuns};
 use crate::hook::HookVerdictReader;
 use crate::project::{opening, setup};
@@ -81,14 +81,14 @@ impl<'a> ProjectReader<'a> {
         let configuration = self.configuration();
         let settings = opening::settings_of(self.environment, self.root, &configuration)?;
         let mut archive = opening::open_archive(self.environment)?;
-        archive.tree_now(self.root, &settings).map_err(|error| from_run_error(&error))
+        archive.tree_now(self.root, &settings).map_err(CommandError::from)
     }
 
     /// Does what [`HookVerdictReader::read_missing_tests`] says for runs of any checkout of the repository.
     fn missing_across(&self, runs: &[(RunId, TreeDigest); 2]) -> Result<Vec<String>, CommandError> {
         let mut archive = opening::open_archive(self.environment)?;
         let [before, now] = runs.each_ref().map(|(run, tree)| archive.tests_of_runs(self.root, *tree, &[run]));
-        let both = before.and_then(|before| Ok(before.zip(now?))).map_err(|error| from_run_error(&error))?;
+        let both = before.and_then(|before| Ok(before.zip(now?)))?;
         let Some((before, now)) = both else { return Ok(Vec::new()) };
         Ok(lost_tests(&before, &now).into_iter().flatten().map(|test| test.id.clone()).collect())
     }

@@ -10,7 +10,7 @@ use crate::line_signature::{describe_wrong_signature, is_line_signed};
 use crate::verification::check_run::check_file;
 use crate::verification::check_store::{owner, relative};
 use crate::verification::inspect::{InspectedEntry, InspectionDepth, inspect_entry};
-use crate::verification::parallel::in_parallel;
+use crate::verification::steadily::in_parallel;
 use crate::verification::verify_store::LEDGER_MODE;
 use crate::verification::{EvidenceFault, FaultKind};
 use crate::{EvidenceError, Store};

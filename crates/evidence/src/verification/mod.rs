@@ -20,16 +20,13 @@ mod check_run;
 mod check_store;
 mod fault;
 mod inspect;
-mod parallel;
 mod steadily;
-mod unfinished;
 mod verify_copy;
 mod verify_store;
 
 pub use check_anchor::check_anchor;
 pub use check_store::{check_store_entries, name_links};
-pub use fault::{EvidenceFault, FaultKind, sort_by_cause};
+pub use fault::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, sort_by_cause};
 pub use steadily::{is_ahead, ledger_file, line_from_the_future, verify_steadily};
-pub use unfinished::{UnfinishedKind, UnfinishedWork};
 pub use verify_copy::{names_a_key, verify_copy};
 pub use verify_store::{VerificationResult, VerificationScope, VerifiedKeys, verify_keys, verify_project};

@@ -13,7 +13,7 @@ use crate::verification::check_store::{check_guarded, name_links, owner, relativ
 use crate::verification::inspect::{
     InspectedDirectory, InspectedEntry, InspectionDepth, inspect_directory, inspect_entries, inspect_entry, needs_content,
 };
-use crate::verification::parallel::in_parallel;
+use crate::verification::steadily::in_parallel;
 use crate::verification::{EvidenceFault, FaultKind, UnfinishedKind, UnfinishedWork, sort_by_cause};
 use crate::{EvidenceError, OpenRun, Store, StoredRun, list_runs, read_lines};
 use proctor_model::{Digest, LedgerLine, ProjectId, RunId, TaskId};

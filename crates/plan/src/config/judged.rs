@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::config::read::COLLECTION_ERROR;
-use crate::config::sandbox::{CACHES, HOME, LIMITS, MODE, PACKAGE_CREDENTIALS, SYSTEM_CALL_FILTER};
+use crate::config::sandbox::{CACHES, LIMITS, PACKAGE_CREDENTIALS, SYSTEM_CALL_FILTER};
 use crate::config::settings::Configuration;
 use crate::config::values::{duration_text, word_of};
 use crate::config::weaker_when::NO_LIMIT;
@@ -85,11 +85,11 @@ const ROWS: &[SettingRow] = &[
     first("evidence.max_bytes", Lower, |all| limit(all.evidence.limits.bytes.map(|size| size.0))),
     wide("environment.pass_environment", Added, |all| list(&all.environment.pass_environment)),
     rule(ENV_FILE, Changed, |all| text(&without_dots(all.environment.env_file.as_deref().unwrap_or_default()))),
-    wide("sandbox.mode", Later(&["require", "auto", "off"]), |all| text(word_of(MODE, &all.sandbox.mode))),
+    wide("sandbox.mode", Later(&["require", "auto", "off"]), |all| text(all.sandbox.mode.word())),
     wide("sandbox.writable", Added, |all| list(&all.sandbox.writable)),
     wide("sandbox.sockets", Added, |all| list(&all.sandbox.sockets)),
     wide("sandbox.visible", Added, |all| list(&all.sandbox.visible)),
-    wide("sandbox.home", Later(&["read-only", "overlay"]), |all| text(word_of(HOME, &all.sandbox.home))),
+    wide("sandbox.home", Later(&["read-only", "overlay"]), |all| text(all.sandbox.home.word())),
     wide("sandbox.world", Later(&["closed", "open"]), |all| text(all.sandbox.world.word())),
     rule("sandbox.memory", Higher, |all| limit(all.sandbox.memory.map(|size| size.0))),
     rule("sandbox.processes", Higher, |all| limit(all.sandbox.processes.map(u64::from))),
@@ -101,7 +101,7 @@ const ROWS: &[SettingRow] = &[
     wide("sandbox.package_credentials", Later(&["hidden", "prerequisites"]), |all| {
         text(word_of(PACKAGE_CREDENTIALS, &all.sandbox.package_credentials))
     }),
-    first("sandbox.snapshot", Later(&["require", "auto", "off"]), |all| text(word_of(MODE, &all.sandbox.snapshot))),
+    first("sandbox.snapshot", Later(&["require", "auto", "off"]), |all| text(all.sandbox.snapshot.word())),
     rule("service.started", Higher, |all| SettingValue::Number(all.service.started.into())),
     rule("sandbox.max_snapshot_bytes", Lower, |all| SettingValue::Number(all.sandbox.max_snapshot_bytes.0)),
     rule("sandbox.caches", Later(&["fresh", "kept"]), |all| text(word_of(CACHES, &all.sandbox.caches))),

@@ -11,12 +11,7 @@ use proctor_model::{
     SystemCallFilter, World,
 };
 
-pub(super) const MODE: &[(&str, ProtectionMode)] =
-    &[("auto", ProtectionMode::Auto), ("require", ProtectionMode::Require), ("off", ProtectionMode::Off)];
-
 pub(super) const CACHES: &[(&str, CachesMode)] = &[("kept", CachesMode::Kept), ("fresh", CachesMode::Fresh)];
-
-pub(super) const HOME: &[(&str, HomeAccess)] = &[("read-only", HomeAccess::ReadOnly), ("overlay", HomeAccess::Overlay)];
 
 /// The smallest allowed limits of memory and of written bytes. With less memory, the interpreter of a script does not even start.
 const MEMORY_LEAST: ByteSize = ByteSize(16 << 20);
@@ -39,11 +34,11 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
     const SOCKETS: &str = "[\"/run/docker.sock\"]";
     const VISIBLE: &str = "[\"~/.aws\"]";
     SandboxSettings {
-        mode: section.setting(document, "mode", choice(MODE)).value,
+        mode: section.setting(document, "mode", choice(&ProtectionMode::WORDS)).value,
         writable: section.setting(document, "writable", list(place(WRITABLE), WRITABLE)).value,
         sockets: section.setting(document, "sockets", list(fixed_place(SOCKETS), SOCKETS)).value,
         visible: section.setting(document, "visible", list(place(VISIBLE), VISIBLE)).value,
-        home: section.setting(document, "home", choice(HOME)).value,
+        home: section.setting(document, "home", choice(&HomeAccess::WORDS)).value,
         world: section.setting(document, "world", choice(&World::WORDS)).value,
         network: section.setting(document, "network", choice(&NetworkAccess::WORDS)).value,
         memory: section.setting(document, "memory", or_off(size(MEMORY_LEAST..=MEMORY_MOST, "\"4GiB\""))).value,
@@ -52,7 +47,7 @@ pub(super) fn read_sandbox(section: &Section<'_>, document: &mut Document<'_>) -
         limits: section.setting(document, "limits", choice(LIMITS)).value,
         system_call_filter: section.setting(document, "system_call_filter", choice(SYSTEM_CALL_FILTER)).value,
         package_credentials: section.setting(document, "package_credentials", choice(PACKAGE_CREDENTIALS)).value,
-        snapshot: section.setting(document, "snapshot", choice(MODE)).value,
+        snapshot: section.setting(document, "snapshot", choice(&ProtectionMode::WORDS)).value,
         max_snapshot_bytes: section
             .setting(document, "max_snapshot_bytes", size(SNAPSHOT_LEAST..=SNAPSHOT_MOST, "\"2GiB\""))
             .value,

@@ -8,19 +8,18 @@ use crate::config::{Check, Configuration, Prerequisite, WrittenValue};
 use crate::spec::action::{configured_action, found_command, plain_action};
 use crate::spec::approval::{approval_terms, plan_settings};
 use crate::spec::circle::circular;
-use crate::spec::made::FilesAfterPrerequisites;
+use crate::spec::made::{FilesAfterPrerequisites, recognised};
 use crate::spec::network::{unready_service, with_network};
 use crate::spec::no_checks::without_checks;
 use crate::spec::policy::{policy_notes, resolve_policy};
-use crate::spec::recognised::recognised;
 use crate::spec::review::{hold_behind_reviews, review};
 use proctor_model::{
     Action, ActionId, ActionPhase, ApprovalTerms, CommandLine, JudgedBy, OnSurvivors, ParallelChecks, Plan, PlanNote, PlanOrigin,
     PolicyOptions, Problem, ProtectionMode, RemoteRun, Reuse, TaskId, Tool, ToolClass, WithoutServer,
 };
 use proctor_tools::{
-    FoundBefore, FoundCheck, FoundChecks, FoundPolicy, ProjectFiles, ProposedCheck, RunCommand, command_text, may_have_control,
-    remark, tests_not_run, uncovered,
+    AskedFiles, FoundCheck, FoundChecks, FoundPolicy, NotingFiles, ProjectFiles, ProposedCheck, RunCommand, command_text,
+    find_checks, find_checks_of, may_have_control, remark, tests_not_run, uncovered,
 };
 
 /// Makes the plan for the checks of a configuration.
@@ -30,18 +29,9 @@ use proctor_tools::{
 /// Returns every problem of the configuration that only the project's files show. It is also an error if there are no
 /// checks.
 pub fn resolve(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
-    resolve_again(configuration, files, project_name, &mut FoundBefore::default())
-}
-
-fn resolve_again(
-    configuration: &Configuration,
-    files: &dyn ProjectFiles,
-    project_name: &str,
-    before: &mut FoundBefore,
-) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
     let checks = configuration.checks.iter().enumerate();
-    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check, before)).collect();
+    let mut steps: Vec<Action> = checks.filter_map(|(index, check)| resolver.step(index + 1, check)).collect();
     if configuration.checks.is_empty() {
         resolver.problems.push(without_checks(configuration, files, &[]));
     }
@@ -55,18 +45,9 @@ fn resolve_again(
 /// # Errors
 ///
 /// When no checks are found. The hint of the problem says what is missing.
-pub fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
-    discover_again(configuration, files, project_name, &mut FoundBefore::default())
-}
-
-fn discover_again(
-    configuration: &Configuration,
-    files: &dyn ProjectFiles,
-    project_name: &str,
-    before: &mut FoundBefore,
-) -> Result<Plan, Vec<Problem>> {
+fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let mut resolver = Resolver::new(configuration, files);
-    let FoundChecks { found, notes } = before.find_all(files);
+    let FoundChecks { found, notes } = find_checks(files);
     resolver.notes = notes;
     let mut steps = Vec::new();
     for (index, found) in found.iter().enumerate() {
@@ -82,32 +63,48 @@ fn discover_again(
     resolver.finish(PlanOrigin::Discovered, steps, project_name)
 }
 
-/// Makes the plan of a project: from its configured checks, or from discovered checks if none are configured.
+/// Makes the plan of a project: from its configured checks, or from discovered checks if none are configured. Notes the project's own test
+/// command if no check runs it, and what else no check runs.
 ///
 /// # Errors
 ///
 /// Returns the same errors as [`resolve`] for configured checks and as [`discover`] for discovered ones.
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
-    plan_again(configuration, files, project_name, &mut FoundBefore::default())
+    let plan = plan_of_rules(configuration, files, project_name)?;
+    Ok(note_what_is_not_run(plan, configuration, &FilesAfterPrerequisites::of(configuration, files)))
 }
 
-/// Makes the plan of a project as [`plan`] does, for a project whose files may have been searched before: a finder searches again only
-/// where a file that it read has changed. `before` must only be used for one project.
+/// Makes the plan of a project as [`plan`] does, for a comparison of rules: nobody looks for what no check runs.
 ///
 /// # Errors
 ///
 /// The same as of [`plan`].
-pub fn plan_again(
-    configuration: &Configuration,
-    files: &dyn ProjectFiles,
-    project_name: &str,
-    before: &mut FoundBefore,
-) -> Result<Plan, Vec<Problem>> {
+pub fn plan_of_rules(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let files = &FilesAfterPrerequisites::of(configuration, files);
-    if configuration.checks.is_empty() {
-        discover_again(configuration, files, project_name, before)
-    } else {
-        resolve_again(configuration, files, project_name, before)
+    let make = if configuration.checks.is_empty() { discover } else { resolve };
+    make(configuration, files, project_name)
+}
+
+/// A plan that was made before, and what it was made of. It is only used for one project.
+#[derive(Debug)]
+pub struct PlannedBefore {
+    configuration: Configuration,
+    asked: AskedFiles,
+    /// The plan, or what is wrong.
+    pub planned: Result<Plan, Vec<Problem>>,
+}
+
+impl PlannedBefore {
+    /// Makes a plan as [`plan`] does, and keeps what it is made of.
+    pub fn make(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Self {
+        let noting = NotingFiles::of(files);
+        let planned = plan(configuration, &noting, project_name);
+        Self { configuration: configuration.clone(), asked: noting.into_asked(), planned }
+    }
+
+    /// Returns whether the same plan would be made now, but for the lines of the configuration that its notes name.
+    pub fn holds(&self, configuration: &Configuration, files: &dyn ProjectFiles) -> bool {
+        self.configuration == *configuration && self.asked.answer_as_before(files)
     }
 }
 
@@ -160,13 +157,13 @@ impl<'c> Resolver<'c> {
         self.problems.push(problem.within(&self.configuration.file, check.action.name.place));
     }
 
-    fn step(&mut self, number: usize, check: &Check, before: &mut FoundBefore) -> Option<Action> {
+    fn step(&mut self, number: usize, check: &Check) -> Option<Action> {
         let settings = &check.action;
         let said = check.tool.as_ref().map(|tool| tool.value);
         let Some(command) = &settings.command else {
             self.of_report(check, said.unwrap_or_default());
             let tool = said.unwrap_or_default();
-            let findings = before.find_of(tool, self.files);
+            let findings = find_checks_of(tool, self.files);
             let found = self.find_command_of_tool(check, tool, &findings)?;
             let action = configured_action(ActionPhase::Step, number, settings, found.tool, found_command(found));
             let directory = PathBuf::from(&found.directory);
@@ -200,7 +197,7 @@ impl<'c> Resolver<'c> {
         let same = |found: &&FoundCheck| found.tool == tool && found.argv == command.value.argv && found.directory == directory;
         // Only the finder of this tool can find the same command, and no finder finds one that is judged by its exit code.
         let is_of_a_finder = tool.judged_by() != JudgedBy::ExitCode;
-        let found = if is_of_a_finder { before.find_of(tool, self.files) } else { FoundChecks::default() };
+        let found = if is_of_a_finder { find_checks_of(tool, self.files) } else { FoundChecks::default() };
         let ours = found.found.iter().find(same);
         let policy = recognised.policy.as_ref().or_else(|| ours.and_then(|found| found.policy.as_ref()));
         let action = configured_action(ActionPhase::Step, number, settings, tool, command.value.clone());
@@ -349,24 +346,6 @@ impl<'c> Resolver<'c> {
         Action { policy, reuse, when, ..action }
     }
 
-    /// Returns the project's own test command if no step runs it, and the settings do not say why. Notes it and what else no step runs.
-    fn note_what_is_not_run(&mut self, origin: &PlanOrigin, steps: &[Action]) -> Option<String> {
-        if *origin == PlanOrigin::CommandLine {
-            return None;
-        }
-        let tests = with_commands(steps, |commands| tests_not_run(self.files, commands));
-        // A check that is the test command itself is not named a second time.
-        let is_of_tests = |one: &ProposedCheck| {
-            tests.is_some() && one.directory.is_empty() && one.argv.last().is_some_and(|word| word == "test")
-        };
-        let others: Vec<ProposedCheck> =
-            propose_uncovered(steps, self.files).into_iter().filter(|one| !is_of_tests(one)).collect();
-        let tests = tests.filter(|_| self.configuration.no_tests.is_none());
-        self.note(PlanNote::TEST_COMMAND, tests.as_deref().map(no_check_runs));
-        self.note(PlanNote::NOT_CHECKED, (!others.is_empty()).then(|| named_commands(&others)));
-        tests
-    }
-
     fn finish(mut self, origin: PlanOrigin, steps: Vec<Action>, project_name: &str) -> Result<Plan, Vec<Problem>> {
         let approval = approval_terms(self.configuration, self.files).unwrap_or_else(|problem| {
             self.problems.push(*problem);
@@ -393,7 +372,6 @@ impl<'c> Resolver<'c> {
             let plain = configured_action(ActionPhase::Cleanup, index + 1, settings, Tool::default(), command(&settings.command));
             with_network(plain, Some(settings), self.configuration)
         });
-        let tests_not_run = self.note_what_is_not_run(&origin, &steps);
         Ok(Plan {
             task: TaskId::default_task(),
             project_name: self.configuration.project_name.clone().unwrap_or_else(|| project_name.to_owned()),
@@ -405,7 +383,7 @@ impl<'c> Resolver<'c> {
             criteria: None,
             debt: None,
             notes: self.notes,
-            tests_not_run,
+            tests_not_run: None,
             order: Vec::new(),
             parallel: self.configuration.run.parallel == ParallelChecks::On,
             timeout: None,
@@ -413,6 +391,22 @@ impl<'c> Resolver<'c> {
             settings: plan_settings(self.configuration),
         })
     }
+}
+
+/// Adds the project's own test command if no step runs it, and the settings do not say why, with a note about it and about what else no
+/// step runs.
+fn note_what_is_not_run(plan: Plan, configuration: &Configuration, files: &dyn ProjectFiles) -> Plan {
+    let tests = with_commands(&plan.steps, |commands| tests_not_run(files, commands));
+    // A check that is the test command itself is not named a second time.
+    let is_of_tests =
+        |one: &ProposedCheck| tests.is_some() && one.directory.is_empty() && one.argv.last().is_some_and(|word| word == "test");
+    let others: Vec<ProposedCheck> = propose_uncovered(&plan.steps, files).into_iter().filter(|one| !is_of_tests(one)).collect();
+    let tests_not_run = tests.filter(|_| configuration.no_tests.is_none());
+    let of_tests = tests_not_run.as_deref().map(|place| (PlanNote::TEST_COMMAND, no_check_runs(place)));
+    let of_others = (!others.is_empty()).then(|| (PlanNote::NOT_CHECKED, named_commands(&others)));
+    let noted = of_tests.into_iter().chain(of_others).map(|(subject, message)| PlanNote { subject: subject.to_owned(), message });
+    let notes = plan.notes.into_iter().chain(noted).collect();
+    Plan { notes, tests_not_run, ..plan }
 }
 
 /// Returns the commands of a project that look like checks and that no step runs.

@@ -7,13 +7,13 @@ use proptest::prelude::{Strategy, any, prop, proptest};
 
 use crate::config::{Configuration, read};
 use crate::spec::{
-    discover, init_text, plan, plan_again, plan_command, plan_digest, plan_terms, propose_order, propose_triggers, resolve,
+    PlannedBefore, init_text, plan, plan_command, plan_digest, plan_terms, propose_order, propose_triggers, resolve,
 };
 use proctor_model::{Action, BlockOn, CheckOrder, OnSurvivors, Plan, PlanOrigin, PolicySource, Reuse, Tool, ToolClass};
-use proctor_tools::{FakeFiles, FoundBefore};
+use proctor_tools::FakeFiles;
 
 fn found(files: &FakeFiles) -> Plan {
-    discover(&Configuration::default(), files, "quotes").expect("something is there")
+    plan(&Configuration::default(), files, "quotes").expect("something is there")
 }
 
 type Files = &'static [(&'static str, &'static str)];
@@ -31,7 +31,7 @@ fn notes(plan: &Plan) -> String {
 
 fn resolved(text: &str, files: &FakeFiles) -> Plan {
     let configuration = read(text, "proctor.toml").unwrap_or_else(|problems| panic!("{problems:#?}\n{text}"));
-    resolve(&configuration, files, "quotes").unwrap_or_else(|problems| panic!("{problems:#?}\n{text}"))
+    plan(&configuration, files, "quotes").unwrap_or_else(|problems| panic!("{problems:#?}\n{text}"))
 }
 
 fn refused(text: &str, files: &FakeFiles) -> String {
@@ -61,7 +61,7 @@ fn quotes() -> FakeFiles {
 fn test_files_are_looked_for_two_levels_deep() {
     for (path, expected) in [("tests/test_a.py", true), ("tests/unit/test_a.py", true), ("tests/unit/deep/test_a.py", false)] {
         let files = FakeFiles::of(&[(path, "")]);
-        assert_eq!(discover(&Configuration::default(), &files, "quotes").is_ok(), expected, "{path}");
+        assert_eq!(plan(&Configuration::default(), &files, "quotes").is_ok(), expected, "{path}");
     }
 }
 
@@ -229,7 +229,7 @@ fn what_only_looks_like_a_project_is_none() {
         vec![(".cache/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
         vec![("node_modules/tsconfig.json", "{}"), ("node_modules/.bin/tsc", "")],
     ] {
-        assert!(discover(&Configuration::default(), &FakeFiles::of(&files), "quotes").is_err(), "{files:?}");
+        assert!(plan(&Configuration::default(), &FakeFiles::of(&files), "quotes").is_err(), "{files:?}");
     }
 }
 
@@ -237,7 +237,7 @@ fn what_only_looks_like_a_project_is_none() {
 fn what_is_missing_is_said_with_the_next_step() {
     let files =
         FakeFiles::of(&[("tsconfig.json", "{}"), ("web/eslint.config.js", ""), ("ruff.toml", ""), ("jest.config.ts", "")]);
-    let problems = discover(&Configuration::default(), &files, "quotes").expect_err("nothing can run");
+    let problems = plan(&Configuration::default(), &files, "quotes").expect_err("nothing can run");
     assert_snapshot!(problems[0], @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
       write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
@@ -255,7 +255,7 @@ fn what_lies_in_a_project_without_checks_is_named_with_checks_to_paste() {
         ("Makefile", "test: build\n\tmvn test\n"),
         ("package.json", "{\"scripts\": {\"lint\": \"biome check\"}}"),
     ]);
-    let problems = discover(&Configuration::default(), &files, "quotes").expect_err("nothing is found by itself");
+    let problems = plan(&Configuration::default(), &files, "quotes").expect_err("nothing is found by itself");
     assert_snapshot!(problems[0], @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
       write into `proctor.toml` which of these shall run, or another command:
@@ -310,7 +310,7 @@ fn tests_of_rust_go_and_node_are_found_by_the_files_that_name_them() {
         vec![("Cargo.toml", String::new()), ("pyproject.toml", String::new())],
     ] {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
-        assert!(discover(&Configuration::default(), &FakeFiles::of(&files), "quotes").is_err(), "{files:?}");
+        assert!(plan(&Configuration::default(), &FakeFiles::of(&files), "quotes").is_err(), "{files:?}");
     }
 }
 
@@ -341,20 +341,26 @@ fn settings_without_checks_keep_the_discovered_checks() {
 }
 
 #[test]
-fn finders_search_only_for_tools_that_a_check_has_and_not_again_while_nothing_changed() {
-    let (mut before, files) = (FoundBefore::default(), quotes());
-    let mut runs = |text: &str, files: &FakeFiles| {
+fn finders_search_only_for_tools_that_a_check_has_and_no_plan_is_made_again_while_nothing_changed() {
+    let files = quotes().and("Makefile", "check:\n\ttrue\n");
+    let made = |text: &str| {
         let configuration = read(text, "proctor.toml").expect("a right text");
-        let again = plan_again(&configuration, files, "quotes", &mut before).expect("a plan");
-        assert_eq!(again, plan(&configuration, files, "quotes").expect("a plan"));
-        before.finders_run()
+        let made = PlannedBefore::make(&configuration, &files, "quotes");
+        assert_eq!(made.planned, plan(&configuration, &files, "quotes"));
+        assert!(made.holds(&configuration, &files), "nothing has changed");
+        assert!(made.holds(&configuration, &files.clone().and("src/new.py", "")), "nobody reads a source file");
+        (configuration, made)
     };
-    assert_eq!(runs("[[check]]\nname = \"make\"\ncommand = [\"make\", \"check\"]\n", &files), 0, "no finder finds this command");
-    let tests = "[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]\n";
-    assert_eq!(runs(tests, &files), 1, "only that of pytest could find the same command");
-    assert_eq!(runs(tests, &files), 1);
-    let all = runs("", &files);
-    assert_eq!(runs("", &files), all, "nothing has changed");
+    let (with_pytest, without) =
+        (files.clone().and("pytest.ini", "[pytest]\n"), files.clone().and("Makefile", "test:\n\tpytest\n"));
+    let (configuration, of_make) = made("[[check]]\nname = \"make\"\ncommand = [\"make\", \"check\"]\n");
+    assert!(of_make.holds(&configuration, &with_pytest), "no finder finds this command");
+    assert!(!of_make.holds(&configuration, &without), "the Makefile says which tests the project has");
+    assert!(!of_make.holds(&Configuration::default(), &files), "other settings have another plan");
+    let (configuration, of_pytest) = made("[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]\n");
+    assert!(!of_pytest.holds(&configuration, &with_pytest), "the finder of pytest could find the same command");
+    let (configuration, of_all) = made("");
+    assert!(!of_all.holds(&configuration, &with_pytest), "every finder searched");
 }
 
 #[test]
@@ -700,7 +706,7 @@ proptest! {
     fn what_init_writes_makes_the_same_plan(there in prop::collection::vec(any::<bool>(), PIECES.len())) {
         let files: Vec<_> = PIECES.iter().zip(&there).filter(|(_, there)| **there).map(|(piece, _)| *piece).collect();
         let files = FakeFiles::of(&files);
-        if let Ok(mut plan) = discover(&Configuration::default(), &files, "quotes") {
+        if let Ok(mut plan) = plan(&Configuration::default(), &files, "quotes") {
             propose_triggers(&mut plan);
             let again = resolved(&init_text(&plan, &plan.notes, propose_order(&plan)), &files);
             assert_eq!(plan.steps.iter().map(essence).collect::<Vec<_>>(), again.steps.iter().map(essence).collect::<Vec<_>>());

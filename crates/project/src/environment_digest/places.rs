@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::environment_digest::every_file::SurveyExtent;
 use proctor_model::{Plan, TreePath};
 use proctor_sandbox::process::resolve_program;
 use proctor_tree::ignore::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of};
@@ -209,4 +210,24 @@ fn environment_of(program: &Path) -> Option<PathBuf> {
 
 fn name_of_environment(root: &Path, path: &Path) -> OsString {
     path.strip_prefix(root).unwrap_or(path).as_os_str().to_owned()
+}
+
+// Which environments of a project a survey reads, and what it does with what an earlier one saved.
+
+/// Which environments of a project are read, and how.
+pub struct SurveyScope {
+    /// Which files of the environments are read.
+    pub extent: SurveyExtent,
+    pub earlier: EarlierLook,
+}
+
+/// What becomes of the saved digests of an earlier look, if the checks run in the project itself. There a check may change what it is
+/// judged by, and if proctor dies meanwhile, nobody looks after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlierLook {
+    /// They are replaced before the run is over, so that the next run can find out what this one's checks changed.
+    Replace,
+    /// The run before died, and what differs from them is named.
+    Compare,
+    Leave,
 }

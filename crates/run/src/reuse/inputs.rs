@@ -8,11 +8,10 @@ use sha2::{Digest as _, Sha256};
 
 use proctor_evidence::report::{GENERATED_BY, ReusedAction};
 use proctor_model::{
-    ActionId, ByteSize, CachesMode, Digest, EntryKind, HomeAccess, IdentityWriter, IsolationLevel, LimitEnforcement,
-    ProtectionMode, SandboxSettings, SystemCallFilter, TreeDigest, TreeIssueKind, World,
+    ActionId, ByteSize, CachesMode, Digest, EntryKind, IdentityWriter, IsolationLevel, LimitEnforcement, SandboxSettings,
+    SystemCallFilter, TreeDigest, TreeIssueKind, World,
 };
-use proctor_project::path_filter;
-use proctor_project::{SurveyedEnvironment, is_pinned};
+use proctor_project::{SurveyedEnvironment, is_pinned, path_filter};
 use proctor_tree::TreeIndex;
 
 /// The first part of every digest of inputs. When the way of computing it changes, this name changes too.
@@ -160,31 +159,15 @@ fn sandbox_identity(settings: &SandboxSettings, strongest: IsolationLevel, place
         max_snapshot_bytes: _,
         caches,
     } = settings;
-    let mode: &[u8] = match mode {
-        ProtectionMode::Auto => b"auto",
-        ProtectionMode::Require => b"require",
-        ProtectionMode::Off => b"off",
-    };
-    let home: &[u8] = match home {
-        HomeAccess::ReadOnly => b"read-only",
-        HomeAccess::Overlay => b"overlay",
-    };
-    let strongest: &[u8] = match strongest {
-        IsolationLevel::Namespace => b"namespace",
-        IsolationLevel::Cgroup => b"cgroup",
-        IsolationLevel::Landlock => b"landlock",
-        IsolationLevel::ProcessGroup => b"process-group",
-        IsolationLevel::Remote => b"remote",
-    };
     let writer = IdentityWriter::new("proctor-sandbox-v2")
-        .part("mode", mode)
+        .part("mode", mode.word().as_bytes())
         .list("writable", writable.iter().map(String::as_bytes))
         .list("sockets", sockets.iter().map(String::as_bytes))
         .list("visible", visible.iter().map(String::as_bytes))
-        .part("home", home)
+        .part("home", home.word().as_bytes())
         .number("memory", memory.map(|memory| memory.0))
         .number("processes", processes.map(u64::from))
-        .part("strongest", strongest);
+        .part("strongest", strongest.word().as_bytes());
     // A value that is the default adds nothing, so that digests of earlier versions stay valid.
     let writer = match limits {
         LimitEnforcement::WherePossible => writer,

@@ -36,16 +36,13 @@ mod control;
 mod covers;
 mod early;
 #[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
-mod foreground;
 mod frames;
 #[expect(clippy::disallowed_methods, reason = "this is the one place that signals")]
 mod group;
 #[expect(clippy::disallowed_methods, reason = "the launcher itself is the one process that is not started by the launcher")]
 mod handle;
 mod hashing;
-mod input;
 mod keeper;
-mod kernel;
 mod ladder;
 mod launcher;
 mod launcher_keepers;
@@ -80,17 +77,16 @@ pub use agent_register::{find_agent_above, register_agent};
 pub use capture::{CaptureError, Sinks, capture_files};
 pub use cgroup::limits_offered;
 pub use channel::ChannelError;
-pub use companion::{Companion, start_apart};
+pub use companion::{Companion, run_at_terminal, start_apart};
 pub use confine::{restricts_path_sockets, restricts_sockets_and_signals, restricts_tcp};
 pub use control::{ALL_REASONS, Control, ControlError, ControlHandle, WokenBy};
-pub use foreground::run_at_terminal;
 pub use frames::mask_stream;
 #[cfg(feature = "test-fakes")]
 pub use group::kill_self;
 pub use handle::{LAUNCHER_ARGUMENT, LaunchRequest, LauncherError, LauncherHandle};
-pub use kernel::KernelSwitches;
 pub use launcher::launcher_main;
 pub use layers::{Layers, SeenEntry, WrittenChange, WrittenEntry, is_opaque, written_entries};
+pub use level::KernelSwitches;
 pub use peer::{ActionSign, PeerExaminer, PeerOrigin, PeerProcess, variables_of_listener};
 pub use port_holder::{read_port_holders, read_port_strangers};
 pub use process_count::counts_processes_by_namespace;
@@ -104,5 +100,4 @@ pub(crate) use second_paths::{MOUNTS, find_second_paths, read_mounts};
 pub use signals::{ignores_hang_up, release_signals, report_file_size_limit, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
 pub use system_call_filter::filter_obstacle;
-pub use system_calls::take_passed_socket;
-pub use system_calls::{error_columns, output_columns};
+pub use system_calls::{error_columns, output_columns, take_passed_socket};

@@ -1,10 +1,9 @@
 //! The layers of one run: the directories into which overlayfs puts the files that the checks of a run write.
 
 use std::ffi::CString;
-use std::fs;
-use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, renameat};
@@ -13,7 +12,7 @@ use nix::sys::stat::{FchmodatFlags, Mode, SFlag, fchmod, fchmodat, fstat, mknod}
 
 use crate::snapshot::SnapshotError;
 use crate::snapshot::entries::{OWNER, empty_directory, format, mode_of, stat_of, there};
-use crate::snapshot::memory_layers::make_memory_directory;
+use crate::snapshot::generation::make_memory_directory;
 use proctor_model::{ActionId, TreePath, WrittenLayer};
 use proctor_tree::{open_below, open_root};
 

@@ -29,7 +29,7 @@ use proctor_api::{
 };
 use proctor_app::gate::{CommitGateV1, judge_commit};
 use proctor_app::project::opening;
-use proctor_app::{CommandError, Environment, from_run_error};
+use proctor_app::{CommandError, Environment};
 use proctor_model::{Asker, CommandExit, CycleRequest, Digest, ProjectId, TaskId, shown_json};
 use proctor_project::PersonPresence;
 use proctor_run::collaboration::Proposal;
@@ -303,7 +303,7 @@ pub(super) async fn answer_gate(desk: &ControlContext, project: ProjectId, commi
 
 fn root_of(environment: &Environment, project: &ProjectId) -> Result<PathBuf, ErrorV1> {
     let projects = opening::open_archive(environment)
-        .and_then(|mut archive| archive.projects().map_err(|error| from_run_error(&error)))
+        .and_then(|mut archive| archive.projects().map_err(CommandError::from))
         .map_err(|error| from_command_error(&error))?;
     let found = projects.into_iter().find(|known| known.id == *project).ok_or_else(|| {
         let message = format!("no project `{project}` is registered");

@@ -17,11 +17,10 @@ use proctor_api::{
     TestPastV1, TrendsV1, failure_names,
 };
 use proctor_app::Environment;
+use proctor_app::verify::verify_run;
 use proctor_evidence::Store;
 use proctor_model::{ProjectId, RunId, TaskId, Timestamp, decode_percent};
-use proctor_project::{
-    FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch, VerificationDocument, verify_run,
-};
+use proctor_project::{FoundTest, ProjectError, RecordedRun, RunFilter, StoreReader, TestSearch};
 
 /// The most bytes of a file in one answer.
 const LARGEST_PART: u64 = 16 * 1024 * 1024;
@@ -138,11 +137,10 @@ pub(super) async fn answer_verification(desk: &ControlContext, project: ProjectI
     };
     let root = desk.environment.state_root().to_owned();
     let verify = move || {
-        let failed = |error: ProjectError| from_run_error(&error);
-        let store = Store::open(&root).map_err(|error| failed(ProjectError::Evidence(error)))?;
-        let (sum, lines) = verify_run(&store, &project, &wanted).map_err(failed)?.ok_or_else(|| no_such_run(&wanted))?;
-        let (about, anchors): (_, &[()]) = ((std::slice::from_ref(&project), lines), &[]);
-        Ok(respond(200, &VerificationDocument { about, found: &sum, anchors }))
+        let failed = |error| from_run_error(&ProjectError::Evidence(error));
+        let store = Store::open(&root).map_err(failed)?;
+        let found = verify_run(&store, &project, &wanted).map_err(failed)?.ok_or_else(|| no_such_run(&wanted))?;
+        Ok(respond(200, &found))
     };
     tokio::task::spawn_blocking(verify).await.unwrap_or_else(|_| Err(unread()))
 }

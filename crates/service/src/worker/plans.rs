@@ -13,8 +13,7 @@ use crate::worker::{FinishedRun, RunFailure, Worker, WorkerReport, WorkerState, 
 use proctor_model::{Action, Plan, StopReason, TaskId, Trigger};
 use proctor_plan::config::nearest;
 use proctor_project::{
-    ApprovalQuestion, ApprovedBy, MissingOwnPlan, PersonPresence, PlanlessReason, ProjectError, ProjectSettings, RunOutcome,
-    Selection, TaskError,
+    ApprovalQuestion, ApprovedBy, MissingOwnPlan, PlanlessReason, ProjectError, ProjectSettings, RunOutcome, Selection, TaskError,
 };
 use proctor_run::RefusedRequest;
 use proctor_tree::TreeHints;
@@ -194,7 +193,7 @@ impl WorkerState {
     /// Writes the approval of what the person was shown. Fails if the plan, the settings or the files differ from that now.
     pub(super) fn approve(&mut self, question: &ApprovalQuestion) -> Result<(), RunFailure> {
         let (plan, settings) = self.plan_to_approve(&question.unapproved.task)?;
-        let by = ApprovedBy::Answer(PersonPresence::Person);
+        let by = ApprovedBy::Answer;
         self.workspace.approve(&self.scope, &settings, &plan, question, by).map_err(RunFailure::Run)
     }
 

@@ -12,7 +12,7 @@ mod panics;
 use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, signal_through_wrapper};
 use crate::no_work::{self, NoWork};
-use crate::subcommands::subcommand;
+use crate::option_spelling::subcommand;
 use crate::test_run::{RunFacts, first_line, judge};
 use crate::{compile, launch_failure, signals};
 pub(super) use discover::find;

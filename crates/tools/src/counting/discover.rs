@@ -5,11 +5,11 @@
 use crate::counting::{Said, clippy, hooks, json, printed};
 use crate::discover::{FoundCheck, FoundChecks, Looked, has_section, name_in_package, words};
 use crate::interpret::Exited;
+use crate::jsonc::scripts;
 use crate::linter::{Checker, Home, find_checker};
-use crate::package_json::scripts;
+use crate::option_spelling::subcommand;
 use crate::project_files::{ProjectFiles, within};
 use crate::shell::commands_outside;
-use crate::subcommands::subcommand;
 use proctor_model::Tool;
 
 const TY: Checker = Checker {

@@ -4,7 +4,7 @@ use crate::counting::Said;
 use crate::gathered::lines;
 use crate::interpret::Exited;
 use crate::launchers::locate;
-use crate::subcommands::has_option;
+use crate::option_spelling::has_option;
 use crate::table::row_of;
 use proctor_model::{Diagnostic, FindingLevel};
 

@@ -2,8 +2,7 @@
 //! own report.
 
 use crate::no_work::{NONE, NoWork};
-use crate::option_spelling::OptionSpelling;
-use crate::subcommands::{has_option, subcommand};
+use crate::option_spelling::{OptionSpelling, has_option, subcommand};
 
 const CLAP: &[&str] = &["-V", "--version", "-h", "--help"];
 

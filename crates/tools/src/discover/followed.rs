@@ -9,9 +9,8 @@ use std::rc::Rc;
 
 use crate::discover::entries::{NamedCommand, TaskRunner, task_runner_of, value_of};
 use crate::discover::members::members;
-use crate::jsonc::parse_jsonc;
+use crate::jsonc::{RUNNERS, parse_jsonc, scripts};
 use crate::launchers::{NODES, SHELLS, is_python, only_starts_others, row_of_call, visit_programs};
-use crate::package_json::{RUNNERS, scripts};
 use crate::project_files::{ProjectFiles, within};
 use crate::shell::simple_commands;
 use asked::{Asked, Certain, Member};

@@ -6,7 +6,6 @@
 mod entries;
 mod environments;
 mod followed;
-mod found_before;
 mod lock_files;
 mod members;
 mod node_runner;
@@ -16,9 +15,8 @@ mod sole;
 mod test_command;
 
 use crate::project_files::{ProjectFiles, within};
-use crate::table::row_of;
+use crate::table::{ROWS, row_of};
 pub use followed::RunCommand;
-pub use found_before::FoundBefore;
 pub(super) use lock_files::runners;
 pub use lock_files::{MissingInstallation, install_command, interpreter_of, missing_installations, without_runner};
 use members::members;
@@ -91,7 +89,28 @@ pub(super) enum Looked {
 
 /// Discovers the checks of a project. The order of the tool table `ROWS` is the order in which they run.
 pub fn find_checks(files: &dyn ProjectFiles) -> FoundChecks {
-    FoundBefore::default().find_all(files)
+    find_rows(files, |_| true)
+}
+
+/// Discovers the checks of one tool.
+pub fn find_checks_of(tool: Tool, files: &dyn ProjectFiles) -> FoundChecks {
+    find_rows(files, |other| other == tool)
+}
+
+fn find_rows(files: &dyn ProjectFiles, is_wanted: impl Fn(Tool) -> bool) -> FoundChecks {
+    let mut all = FoundChecks::default();
+    let mut directories = None;
+    for find in ROWS.iter().filter(|row| is_wanted(row.tool)).filter_map(|row| row.find) {
+        let mut found = FoundChecks::default();
+        if find(files, "", &mut found) == Looked::Silent {
+            for package in directories.get_or_insert_with(|| packages(files)).iter() {
+                find(files, package, &mut found);
+            }
+        }
+        all.found.extend(found.found);
+        all.notes.extend(found.notes);
+    }
+    all
 }
 
 impl FoundChecks {

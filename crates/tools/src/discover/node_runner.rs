@@ -2,8 +2,7 @@
 //! script.
 
 use crate::discover::{FoundCheck, FoundChecks, Looked, name_in_package, node_program, words};
-use crate::jsonc::parse_jsonc;
-use crate::package_json::{package_has, scripts};
+use crate::jsonc::{package_has, parse_jsonc, scripts};
 use crate::project_files::{ProjectFiles, within};
 use crate::recognise_script;
 use proctor_model::{InstalledPackage, Tool};

@@ -5,8 +5,8 @@
 use crate::discover::entries::{NamedCommand, TASK_RUNNERS, TaskRunner, justfile, makefile};
 use crate::discover::followed::{Followed, RunByChecks, RunCommand};
 use crate::discover::{NO_PACKAGES, has_pyproject_table, has_section, packages};
+use crate::jsonc::scripts;
 use crate::known_runners::report_line;
-use crate::package_json::scripts;
 use crate::project_files::{ProjectFiles, within};
 use crate::shell::simple_commands;
 use proctor_model::{InstalledPackage, Tool, ToolClass};

@@ -6,7 +6,7 @@
 
 use crate::discover::entries::{TASK_RUNNERS, TaskRunner};
 use crate::discover::followed::{Entry, Followed, RunByChecks, RunCommand};
-use crate::package_json::scripts;
+use crate::jsonc::scripts;
 use crate::project_files::ProjectFiles;
 
 /// The name under which projects keep their test command.

@@ -3,8 +3,8 @@
 //! Makes ESLint print its findings as JSON.
 
 use crate::eslint::FORMAT_OPTIONS;
+use crate::jsonc::{LAUNCHERS, scripts};
 use crate::launchers::{Located, locate};
-use crate::package_json::{LAUNCHERS, scripts};
 use crate::prepare::{Preparation, ReportTask, insert_options, option_value};
 use crate::project_files::{ProjectFiles, within};
 use crate::recognise::CommandForm;

@@ -3,7 +3,7 @@
 
 use crate::discover::{FoundCheck, FoundChecks, FoundPolicy, Looked, name_in_package, node_program};
 use crate::eslint::call::eslint_call;
-use crate::package_json::package_has;
+use crate::jsonc::package_has;
 use crate::project_files::{ProjectFiles, within};
 use proctor_model::Tool;
 

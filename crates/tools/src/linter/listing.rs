@@ -8,9 +8,9 @@
 //! it reads. It is asked for that only where there is a file of ignored paths.
 
 use crate::launchers::{Located, locate};
+use crate::option_spelling::subcommand;
 use crate::prepare::{insert_options, option_value};
 use crate::recognise::CommandForm;
-use crate::subcommands::subcommand;
 use proctor_model::{Action, ActionEnd, CategoryCode, Examined, ExaminedUnit, Interpretation, StreamExcerpt, Tool};
 
 /// The configuration files of Ruff. It checks them too, so they are in its list and are no sources.

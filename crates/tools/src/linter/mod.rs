@@ -20,9 +20,9 @@ use crate::gathered::Gathered;
 use crate::interpret::Exited;
 use crate::launch_failure;
 use crate::launchers::locate;
+use crate::option_spelling::subcommand;
 use crate::prepare::{Preparation, ReportTask, insert_options, option_value};
 use crate::recognise::CommandForm;
-use crate::subcommands::subcommand;
 pub(super) use discover::{Checker, Home, find as find_checker, find_mypy, find_ruff};
 pub use listing::{
     ConfiguredFiles, apply_listing, count_listed, may_list_files, may_narrow_files, narrows_files, prepare_listing,

@@ -8,8 +8,8 @@
 use crate::gathered::{Gathered, lines};
 use crate::interpret::Exited;
 use crate::linter::Output;
+use crate::option_spelling::has_any;
 use crate::places::Place;
-use crate::subcommands::has_any;
 use proctor_model::Diagnostic;
 
 const WARNING: &str = "[warn] ";

@@ -5,8 +5,8 @@ use crate::gathered::{Gathered, lines};
 use crate::interpret::Exited;
 use crate::linter::Output;
 use crate::located::{Located, arrow, located};
+use crate::option_spelling::{has_any, subcommand};
 use crate::places::Place;
-use crate::subcommands::{has_any, subcommand};
 use proctor_model::{Diagnostic, FindingLevel, RelatedInformation};
 
 /// Reads mypy's lines, for example `a.py:6:12: error: message  [code]`. A note after an error is added to that error if

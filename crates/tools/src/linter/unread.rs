@@ -5,9 +5,9 @@
 
 use crate::interpret::Exited;
 use crate::launchers::{Located, locate};
+use crate::option_spelling::{has_any, subcommand};
 use crate::prepare::{Preparation, ReportTask, insert_options, option_value};
 use crate::recognise::CommandForm;
-use crate::subcommands::{has_any, subcommand};
 use proctor_model::{Action, Tool};
 
 /// The beginning of Pylint's line with its score.

@@ -7,19 +7,20 @@
 //! file whose tests call `process.exit(0)` before any of them ended. Such a file proves nothing, so it is not counted; a warning names
 //! it. If its text has tests, the run is no success. If some of its tests had ended, the reporter names those that did not.
 
-mod prepare;
-mod spec;
-mod tap;
-
 use std::path::Path;
 
 use crate::expectations::{self, Expectations, first_frame};
 use crate::interpret::{Exited, Input, signal_through_wrapper};
 use crate::no_work::{self, NoWork};
-use crate::test_run::{RunFacts, judge};
+use crate::places::Place;
+use crate::test_run::{ReadTest, RunFacts, count as number, judge};
 use crate::{launch_failure, signals};
+use proctor_model::{CategoryCode, Coverage, Interpretation, TestOutcome, ToolReport};
+
+mod prepare;
+mod tap;
+
 pub(super) use prepare::{ask, find, runs_tests};
-use proctor_model::{CategoryCode, Coverage, Interpretation, ToolReport};
 
 /// The largest report that is read (64 MiB).
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -122,7 +123,7 @@ fn read(exited: &Exited<'_>, report: &ToolReport) -> Option<Read> {
         ),
         ToolReport::NotRequested => match tap::is_tap(&exited.stdout) {
             true if exited.stdout_is_complete => tap::read(exited.stdout.as_bytes(), exited.place),
-            true | false => spec::read(exited)?,
+            true | false => read_printed(exited)?,
         },
         ToolReport::Missing => return None,
         ToolReport::Refused(why) => unread(
@@ -187,6 +188,51 @@ fn coverage_below(exited: &Exited<'_>) -> Option<(String, Coverage)> {
 
 #[cfg(test)]
 pub(super) use prepare::reporter;
+
+// Reads what `node --test` prints for people: the totals at its end, and the list of failing tests after them.
+
+/// The heading of the failing tests, which come after the totals.
+const FAILING: &str = "✖ failing tests:";
+
+/// Reads the printed text; `None` if it has no totals.
+fn read_printed(exited: &Exited<'_>) -> Option<Read> {
+    let text = exited.stdout.as_str();
+    let end = text.rfind(FAILING).unwrap_or(text.len());
+    let last: Vec<&str> = text[..end].trim_end().lines().rev().take(12).collect();
+    let of = |word: &str| {
+        last.iter().find_map(|line| {
+            let (name, count) = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ "))?.split_once(' ')?;
+            (name == word).then(|| number(count))?
+        })
+    };
+    let (passed, failed) = (of("pass")?, of("fail")? + of("cancelled").unwrap_or_default());
+    let mut facts = RunFacts::default();
+    let failing = text.get(end + FAILING.len()..).unwrap_or_default();
+    for block in failing.split("\ntest at ").skip(1) {
+        add(block, exited.place, &mut facts);
+    }
+    facts.run.counts.passed = passed;
+    facts.run.counts.failed = failed.max(facts.run.counts.failed);
+    facts.further.todo = of("todo").unwrap_or_default();
+    facts.run.counts.skipped = of("skipped").unwrap_or_default() + facts.further.todo;
+    Some(Read { facts, ..Read::default() })
+}
+
+// Reads `a.test.js:5:1`, a line `✖ name (2.85ms)`, and the indented message.
+fn add(block: &str, place: Place<'_>, facts: &mut RunFacts) {
+    let mut lines = block.lines();
+    let mut numbers = lines.next().unwrap_or_default().rsplitn(3, ':');
+    let (_, line, path) = (numbers.next(), numbers.next().and_then(|line| line.parse().ok()), numbers.next().unwrap_or_default());
+    let Some(heading) = lines.next().and_then(|line| line.strip_prefix("✖ ")) else { return };
+    if heading.to_lowercase().ends_with("# todo") {
+        return;
+    }
+    let name = heading.rsplit_once(" (").map_or(heading, |(name, _)| name);
+    let message = lines.map(|line| line.strip_prefix("  ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
+    let file = Some(place.within_project(path)).filter(|_| !path.is_empty());
+    let test = ReadTest { title: name.to_owned(), full_name: name.to_owned(), file, line, message, ..ReadTest::default() };
+    facts.run.add(TestOutcome::Failed, test);
+}
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@
 //! runners of JavaScript use that name.
 
 use crate::discover::{FoundCheck, FoundChecks, Looked, command_text, name_in_package, words};
-use crate::package_json::scripts;
+use crate::jsonc::scripts;
 use crate::prepare::{Preparation, ReportRequest, ReportTask};
 use crate::project_files::{ProjectFiles, within};
 use crate::recognise::CommandForm;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use crate::discover::{FoundChecks, Looked, NODE_RUNNER, NodeRunner};
 use crate::launchers::hand_on;
+use crate::option_spelling::subcommand;
 use crate::prepare::{Preparation, ReportRequest, ReportTask, insert_options, option_value};
 use crate::project_files::ProjectFiles;
 use crate::recognise::CommandForm;
-use crate::subcommands::subcommand;
 use proctor_model::Tool;
 
 /// The report's file name in the output directory of the action.

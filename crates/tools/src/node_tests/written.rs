@@ -1,8 +1,8 @@
 //! Finds what Jest and Vitest write into the project by the project's own settings: coverage reports and snapshots. `proctor init`
 //! proposes to keep them.
 
+use crate::jsonc::{script_name, scripts};
 use crate::node_tests::prepare::{JEST_CONFIGURATIONS, VITEST_CONFIGURATIONS};
-use crate::package_json::{script_name, scripts};
 use crate::project_files::{ProjectFiles, within};
 use proctor_model::Tool;
 

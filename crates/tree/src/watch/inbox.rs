@@ -10,8 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::Duration;
 
-use crate::watch::interpret::RawHint;
-use crate::watch::path_event::PathEvent;
+use crate::watch::interpret::{PathEvent, RawHint};
 use crate::watch::ticker::TickerTicket;
 use crate::watch::worker::Worker;
 use proctor_model::{Post, SyncId, TreePath};

@@ -1,8 +1,12 @@
 //! Turns events of the kernel (inotify) into raw hints. Pure: the file system is not asked.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use nix::sys::inotify::AddWatchFlags;
+
+use crate::ignore::IgnoreDecision;
+use proctor_model::TreePath;
 
 /// The meaning of an event, before the file system and the matcher have been asked about its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +71,47 @@ impl RawHint {
     }
 }
 
+// Remembers recent events and which ignore rule decided about each path. Pure, and limited in size.
+
+/// The most events that are remembered.
+const REMEMBERED: usize = 512;
+
+/// The last event for a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathEvent {
+    /// The event in words for people.
+    pub event: &'static str,
+    /// Whether the path belonged to the tree, and which rule decided that.
+    pub decision: IgnoreDecision,
+}
+
+/// The newest events in the order in which they came. Several events in a row about one path count as one.
+#[derive(Debug, Default)]
+pub(super) struct RecentPathEvents {
+    accounts: VecDeque<(TreePath, PathEvent)>,
+}
+
+impl RecentPathEvents {
+    /// Adds an event. It replaces the newest stored event if both are about the same path. If [`REMEMBERED`] events are
+    /// stored already, the oldest is forgotten.
+    pub(super) fn note(&mut self, path: &TreePath, account: PathEvent) {
+        match self.accounts.back_mut() {
+            Some((last, known)) if last == path => *known = account,
+            Some(_) | None => {
+                if self.accounts.len() == REMEMBERED {
+                    self.accounts.pop_front();
+                }
+                self.accounts.push_back((path.clone(), account));
+            }
+        }
+    }
+
+    /// Returns the last event of a path; `None` if there was no event or it has been forgotten.
+    pub(super) fn explain(&self, path: &TreePath) -> Option<PathEvent> {
+        self.accounts.iter().rev().find(|(known, _)| known == path).map(|(_, account)| account.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,5 +149,26 @@ mod tests {
         for mask in [AddWatchFlags::empty(), AddWatchFlags::IN_ACCESS, AddWatchFlags::IN_MODIFY] {
             assert_eq!(hints(mask | AddWatchFlags::IN_Q_OVERFLOW), [RawHint::Overflow]);
         }
+    }
+}
+
+#[cfg(test)]
+mod path_event_tests {
+    use super::*;
+    use crate::ignore::IgnoreVerdict;
+
+    #[test]
+    fn the_last_word_on_a_path_is_kept_until_too_many_others_came() {
+        let mut recent = RecentPathEvents::default();
+        let path = |name: &str| TreePath::try_from(name).expect("a clean path");
+        let account = |event| PathEvent { event, decision: IgnoreDecision { verdict: IgnoreVerdict::In, rule: None } };
+        recent.note(&path("a"), account("created"));
+        recent.note(&path("a"), account("saved"));
+        recent.note(&path("b"), account("saved"));
+        assert_eq!((recent.explain(&path("a")), recent.accounts.len()), (Some(account("saved")), 2));
+        for number in 0..REMEMBERED {
+            recent.note(&path(&format!("f{number}")), account("saved"));
+        }
+        assert_eq!((recent.explain(&path("a")), recent.accounts.len()), (None, REMEMBERED));
     }
 }

@@ -51,7 +51,6 @@ mod interpret;
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the trees they watch")]
 mod notify_compared;
-mod path_event;
 mod places;
 mod placing;
 mod polling;
@@ -67,8 +66,7 @@ mod worker;
 
 pub use git_index::{GIT_MARKS, GitFiles};
 pub use hub::{FollowedFile, WatchHub};
-pub use interpret::{RawHint, interpret};
-pub use path_event::PathEvent;
+pub use interpret::{PathEvent, RawHint, interpret};
 pub use places::{EVENTLESS, Eventless, WatchError, find_eventless};
 pub use rules::learn_rules_on_the_way;
 pub use watcher::{Pace, Watcher, WatcherHandle};

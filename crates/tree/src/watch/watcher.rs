@@ -10,7 +10,7 @@ use crate::ignore::Matcher;
 use crate::watch::approvals::length_of;
 use crate::watch::hub::WatchHub;
 use crate::watch::inbox::{InboxHandle, Message};
-use crate::watch::path_event::PathEvent;
+use crate::watch::interpret::PathEvent;
 use crate::watch::places::WatchError;
 use crate::watch::worker::Worker;
 use proctor_model::{SyncId, TreePath, WatchHint};

@@ -8,7 +8,6 @@
 mod address;
 mod fill;
 mod lacking;
-mod line_index;
 mod lint;
 mod outline;
 mod raw;

@@ -6,7 +6,7 @@
 //! setting and the project agree, makes an error of it if they differ, and adds a reason to it if the project's
 //! configuration cannot be read.
 
-use crate::spec::recognised::recognised;
+use crate::spec::made::recognised;
 use crate::spec::specification::{RawAction, RawParameters, STRICTNESS_UNCHECKED, Specification, SpecificationReading, below};
 use crate::spec::task::plain_command;
 use proctor_model::{BrokenRule, Gravity, Problem, Tool};

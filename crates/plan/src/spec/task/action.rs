@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::config::read_writes_pattern;
 use crate::spec::action::plain_action;
-use crate::spec::recognised::recognised;
+use crate::spec::made::recognised;
 use crate::spec::review::review;
 use crate::spec::specification::{ROOT_WORD, RawAction, RawEvidenceCapture, RawParameters};
 use crate::spec::task::client::{browser_command, browser_timeout, container_command, database_query, query_timeout};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::*;
-use proctor_model::{Timestamp, World};
+use proctor_model::{HomeAccess, ProtectionMode, Timestamp, World};
 use proctor_project::new_matcher;
 use proctor_tree::ignore::MatcherSettings;
 

@@ -2,18 +2,10 @@
 //!
 //! This module makes no decisions: each function wraps a system call in safe types.
 
-mod attributes;
-mod filter;
-mod namespaces;
-mod network;
-mod peer_pidfd;
-mod priority;
-mod privileges;
-
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd as _, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -23,19 +15,16 @@ use nix::libc;
 use nix::unistd::{ForkResult, Pid, fork};
 
 use crate::process::protocol::{EndedChild, LeaderStatus};
+use crate::process::system_call_filter::Instruction;
 use proctor_model::Usage;
 
-pub(super) use attributes::read_attribute;
-#[cfg(test)]
-pub(super) use attributes::set_attribute;
-pub(super) use filter::{has_filters, install_filter, join_own_session_keyring};
+mod namespaces;
+mod privileges;
+
 pub(super) use namespaces::{
     MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, fork_into_namespaces_of, restrict_copy,
     restrict_mount,
 };
-pub(super) use network::bring_loopback_up;
-pub(super) use peer_pidfd::{PeerPidfd, peer_pidfd, set_open_files_of};
-pub(super) use priority::lower_priority;
 pub(super) use privileges::{HeldProcess, drop_bounding_set, drop_capabilities};
 
 /// Whether an ended child stays a zombie after its status was read.
@@ -297,6 +286,146 @@ fn to_usage(usage: &libc::rusage) -> Usage {
         system: duration(usage.ru_stime).into(),
         peak_memory_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
     }
+}
+
+// The interface request that brings the loopback interface of a network namespace up (`netdevice(7)`), which nix does not have.
+
+/// Brings the loopback interface of this process's network namespace up. The kernel then gives it `127.0.0.1` and `::1`. `socket` is any
+/// socket of the namespace.
+pub(in crate::process) fn bring_loopback_up(socket: &OwnedFd) -> io::Result<()> {
+    // SAFETY: all-zero bytes are a valid value of this plain C structure.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (target, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+        *target = libc::c_char::from_ne_bytes([*byte]);
+    }
+    request.ifr_ifru.ifru_flags = libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).expect("the flags are small");
+    // SAFETY: the structure lives until the call returns, and its name ends with a NUL.
+    let outcome = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS as libc::Ioctl, &raw mut request) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+// The priority of a process and of those that it starts from then on (`setpriority(2)`, `ioprio_set(2)`), which nix does not have.
+
+/// The best-effort class with the lowest of its eight levels, as `ioprio_set(2)` takes them.
+const LAST_OF_BEST_EFFORT: libc::c_int = (2 << 13) | 7;
+/// That a process is meant, by its id.
+const ONE_PROCESS: libc::c_int = 1;
+
+/// Has other programs than this process get a processor and the disk first. `nice` is added to what it has already. A kernel that refuses
+/// leaves everything as it was: no verdict depends on it.
+pub(in crate::process) fn lower_priority(process: Pid, nice: u8) {
+    let which = libc::id_t::from(process.as_raw().unsigned_abs());
+    // SAFETY: getpriority takes two integers and no pointer.
+    let now = unsafe { libc::getpriority(libc::PRIO_PROCESS, which) };
+    // SAFETY: setpriority takes three integers and no pointer.
+    let _refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, which, now + libc::c_int::from(nice)) };
+    // SAFETY: ioprio_set takes three integers and no pointer.
+    let _refused = unsafe { libc::syscall(libc::SYS_ioprio_set, ONE_PROCESS, process.as_raw(), LAST_OF_BEST_EFFORT) };
+}
+
+// Extended attributes of files, which nix does not have (`xattr(7)`).
+
+/// Reads an extended attribute of an open file into `value` and returns its length. Returns `None` if the file has no
+/// such attribute, or if its file system does not support attributes. A value longer than the buffer is an error.
+pub(in crate::process) fn read_attribute(file: BorrowedFd<'_>, name: &CStr, value: &mut [u8]) -> io::Result<Option<usize>> {
+    // SAFETY: the name is NUL-terminated, and name and buffer live until the call returns; the length is the buffer's
+    // own.
+    let length = unsafe { libc::fgetxattr(file.as_raw_fd(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
+    match usize::try_from(length) {
+        Ok(length) => Ok(Some(length)),
+        Err(_) => match io::Error::last_os_error() {
+            error if matches!(error.raw_os_error(), Some(libc::ENODATA | libc::ENOTSUP)) => Ok(None),
+            error => Err(error),
+        },
+    }
+}
+
+/// Sets an extended attribute of an open file.
+#[cfg(test)]
+pub(in crate::process) fn set_attribute(file: BorrowedFd<'_>, name: &CStr, value: &[u8]) -> io::Result<()> {
+    // SAFETY: the name is NUL-terminated, name and value live until the call returns, and the value is only read.
+    let outcome = unsafe { libc::fsetxattr(file.as_raw_fd(), name.as_ptr(), value.as_ptr().cast(), value.len(), 0) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+// Asks the kernel for a pidfd of the process at the other end of a Unix socket (`SO_PEERPIDFD`, `unix(7)`), and sets the limit on open
+// files of another process (`prlimit(2)`).
+
+/// `SO_PEERPIDFD` of `asm-generic/socket.h`, which the crate libc does not have.
+const SO_PEERPIDFD: libc::c_int = 77;
+
+/// The pidfd of the process that connected a socket.
+#[derive(Debug)]
+pub(in crate::process) enum PeerPidfd {
+    /// The process had not been reaped when it was asked for.
+    Held(OwnedFd),
+    /// The process has ended and was reaped, or the kernel gives no pidfd for another reason.
+    Ended,
+    /// The kernel is older than Linux 6.5.
+    Unsupported,
+}
+
+/// Returns a pidfd of the process that connected the other end of this socket.
+pub(in crate::process) fn peer_pidfd(socket: BorrowedFd<'_>) -> PeerPidfd {
+    let mut descriptor: RawFd = -1;
+    let mut length = libc::socklen_t::try_from(size_of::<RawFd>()).unwrap_or(4);
+    let value = std::ptr::from_mut(&mut descriptor).cast();
+    // SAFETY: the kernel writes at most `length` bytes, the size of the integer, and both variables live until the call
+    // returns.
+    let outcome = unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, SO_PEERPIDFD, value, &raw mut length) };
+    match (outcome, io::Error::last_os_error().raw_os_error()) {
+        // SAFETY: the kernel has just made this descriptor for us and nobody else knows it.
+        (0, _) if descriptor >= 0 => PeerPidfd::Held(unsafe { OwnedFd::from_raw_fd(descriptor) }),
+        (0, _) => PeerPidfd::Ended,
+        (_, Some(libc::ENOPROTOOPT)) => PeerPidfd::Unsupported,
+        (..) => PeerPidfd::Ended,
+    }
+}
+
+/// Sets the soft and the hard limit on open files of another process of this user.
+pub(in crate::process) fn set_open_files_of(process: Pid, soft: libc::rlim_t, hard: libc::rlim_t) -> io::Result<()> {
+    let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+    // SAFETY: the new limit lives until the call returns, and no old limit is asked for.
+    let outcome = unsafe { libc::prlimit(process.as_raw(), libc::RLIMIT_NOFILE, &raw const limit, std::ptr::null_mut()) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+// Installs a filter on system calls (`seccomp(2)`), and takes a session keyring of its own (`keyctl(2)`).
+
+/// `KEYCTL_JOIN_SESSION_KEYRING` of `keyctl(2)`.
+const JOIN_SESSION_KEYRING: libc::c_int = 1;
+
+/// Returns whether the kernel can refuse system calls by a filter.
+pub(in crate::process) fn has_filters() -> bool {
+    let action: u32 = libc::SECCOMP_RET_ERRNO;
+    // SAFETY: the kernel reads one 32-bit number, which lives until the call returns; the call changes nothing.
+    let outcome = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action) };
+    outcome == 0
+}
+
+/// Installs a filter for this process and everything that it will execute. The process must have set `no_new_privs`
+/// before.
+pub(in crate::process) fn install_filter(program: &[Instruction]) -> io::Result<()> {
+    let mut instructions: Vec<libc::sock_filter> =
+        program.iter().map(|one| libc::sock_filter { code: one.code, jt: one.if_true, jf: one.if_false, k: one.value }).collect();
+    let length = u16::try_from(instructions.len()).map_err(io::Error::other)?;
+    let request = libc::sock_fprog { len: length, filter: instructions.as_mut_ptr() };
+    // Without this flag, kernels before 5.16 would slow down every program with a filter (a protection against
+    // speculative reads that a program can ask for itself).
+    let flags = libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    // SAFETY: the structure and the instructions live until the call returns, and the length is that of the list. The
+    // kernel checks the program and copies it.
+    let outcome = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const request) };
+    if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Gives this process a new, empty session keyring in place of the one that it has inherited. Its children inherit the
+/// new one.
+pub(in crate::process) fn join_own_session_keyring() -> io::Result<()> {
+    let no_name = std::ptr::null::<libc::c_char>();
+    // SAFETY: without a name the kernel makes a keyring without a name; no memory is read.
+    let outcome = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, no_name) };
+    if outcome >= 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

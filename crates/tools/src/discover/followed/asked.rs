@@ -2,7 +2,7 @@
 
 use crate::discover::entries::value_of;
 use crate::discover::followed::below;
-use crate::package_json::{RUNNERS, script_name};
+use crate::jsonc::{RUNNERS, script_name};
 
 /// Options by which a package manager runs scripts of every member of a workspace.
 const EVERY_MEMBER: &[&str] = &["-r", "--recursive", "-ws", "--workspaces"];

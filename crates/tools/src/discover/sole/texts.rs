@@ -7,7 +7,7 @@ use toml::Value;
 use crate::discover::entries::{JUSTFILES, MAKEFILES, first_of, table_at, text_of};
 use crate::discover::followed::{OUTSIDE, SCRIPT_LISTS, below};
 use crate::discover::sole::is_asking;
-use crate::package_json::{RUNNERS, script_name, scripts};
+use crate::jsonc::{RUNNERS, script_name, scripts};
 use crate::project_files::{ProjectFiles, within};
 
 /// At most so many targets are followed.

@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
-use crate::cli::doctor_evidence::EvidenceSize;
-use crate::cli::doctor_snapshots;
-use crate::cli::installation::advice::Finding;
-use crate::cli::screen;
+use crate::doctor::Finding;
+use crate::doctor::space::{self, EvidenceSize};
+use crate::status;
 use proctor_model::{ProjectId, SpawnFailure};
 use proctor_project::{FileSystemType, Machine, ProjectFound, SnapshotUsage, ToolFound};
 use proctor_tree::watch::find_eventless;
@@ -59,27 +58,27 @@ const TOLERATED_MS: u64 = 2_000;
 
 /// Everything that this part of `proctor doctor` has read. The findings are computed from these facts alone.
 #[derive(Debug, Clone)]
-pub(crate) struct MachineFacts {
-    pub(crate) machine: Machine,
-    pub(crate) store: PathBuf,
+pub struct MachineFacts {
+    pub machine: Machine,
+    pub store: PathBuf,
     /// The disk space of the snapshots of each project that has some.
-    pub(crate) snapshots: BTreeMap<ProjectId, SnapshotUsage>,
-    pub(crate) evidence: EvidenceSize,
-    pub(crate) projects: Vec<ProjectFound>,
+    pub snapshots: BTreeMap<ProjectId, SnapshotUsage>,
+    pub evidence: EvidenceSize,
+    pub projects: Vec<ProjectFound>,
     /// The root of the project that the person asks about. What is wrong with the others is said, too.
-    pub(crate) asked: PathBuf,
+    pub asked: PathBuf,
 }
 
 /// The `machine` object in the output of `proctor doctor --json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MachineV1<'a> {
+pub(super) struct MachineV1<'a> {
     open_files: Option<u64>,
     open_files_at_most: Option<u64>,
     inotify: InotifyV1,
     store: StoreV1,
     evidence: EvidenceSize,
-    snapshots: doctor_snapshots::SnapshotsV1,
+    snapshots: space::SnapshotsV1,
     projects: Vec<ProjectV1<'a>>,
 }
 
@@ -114,7 +113,7 @@ impl Serialize for ProjectV1<'_> {
         fields.serialize_field("root", &project.root.display().to_string())?;
         fields.serialize_field("fileSystem", &project.file_system.map(|kind| classify_file_system(kind).name))?;
         fields.serialize_field("directories", &project.directories)?;
-        fields.serialize_field("snapshot", &doctor_snapshots::of_project(project, *usage))?;
+        fields.serialize_field("snapshot", &space::of_project(project, *usage))?;
         fields.serialize_field("watchedBy", &project.watched_by)?;
         fields.serialize_field("tools", &project.tools.iter().map(ToolV1).collect::<Vec<_>>())?;
         fields.end()
@@ -241,7 +240,7 @@ const RULES: &[Rule] = &[
             (problem, "make room there, or set XDG_STATE_HOME to a directory on another disk".to_owned())
         })
     },
-    |facts| doctor_snapshots::unused(facts).into_iter().collect(),
+    |facts| space::unused(facts).into_iter().collect(),
     |facts| {
         let ahead = facts.projects.iter().filter(|project| project.ahead_ms > TOLERATED_MS);
         let said = ahead.map(|project| {
@@ -274,13 +273,13 @@ const RULES: &[Rule] = &[
     },
 ];
 
-pub(crate) fn findings(facts: &MachineFacts) -> Vec<Finding> {
+pub(super) fn findings(facts: &MachineFacts) -> Vec<Finding> {
     let found = RULES.iter().flat_map(|rule| rule(facts));
     found.map(|(problem, advice)| Finding { problem, advice }).collect()
 }
 
 /// Returns the `machine` object of the document that `--json` prints.
-pub(crate) fn document(facts: &MachineFacts) -> MachineV1<'_> {
+pub(super) fn document(facts: &MachineFacts) -> MachineV1<'_> {
     let machine = &facts.machine;
     let kind_name = |kind: Option<FileSystemType>| kind.map(|kind| classify_file_system(kind).name);
     let inotify = machine.inotify;
@@ -301,13 +300,13 @@ pub(crate) fn document(facts: &MachineFacts) -> MachineV1<'_> {
             free_files: machine.store_space.and_then(|space| space.files),
         },
         evidence: facts.evidence,
-        snapshots: doctor_snapshots::document(facts),
-        projects: facts.projects.iter().map(|project| ProjectV1(project, doctor_snapshots::usage_of(facts, project))).collect(),
+        snapshots: space::document(facts),
+        projects: facts.projects.iter().map(|project| ProjectV1(project, space::usage_of(facts, project))).collect(),
     }
 }
 
 /// Returns the lines for people, without the findings.
-pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
+pub(super) fn lines(facts: &MachineFacts) -> Vec<String> {
     let number = |value: Option<u64>| value.map_or_else(|| "unknown".to_owned(), |value| value.to_string());
     let inotify = facts.machine.inotify;
     let store = facts.machine.store_file_system.map(|kind| classify_file_system(kind).name);
@@ -323,14 +322,14 @@ pub(crate) fn lines(facts: &MachineFacts) -> Vec<String> {
         ),
         format!("evidence lies on: {}{space}", store.unwrap_or_else(|| "unknown".to_owned())),
         facts.evidence.line(),
-        doctor_snapshots::line(facts),
+        space::line(facts),
     ];
     let (asked, others): (Vec<_>, Vec<_>) = facts.projects.iter().partition(|project| project.root == facts.asked);
     for project in asked {
         let place = project.file_system.map_or_else(|| "root missing".to_owned(), |kind| classify_file_system(kind).name);
         lines.push(format!("project {}: {} ({place})", name(project), project.root.display()));
-        lines.push(doctor_snapshots::line_of_project(facts, project));
-        lines.extend(project.watched_by.map(screen::watched_by));
+        lines.push(space::line_of_project(facts, project));
+        lines.extend(project.watched_by.map(status::watched_by));
         lines.extend(project.cold_start.as_ref().map(|why| format!("  {:<19} not used lately, because {why}", "early start")));
         for tool in project.tools.iter().filter(|tool| tool.program.is_ok()) {
             let version = tool.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
