@@ -4,6 +4,7 @@
 
 mod attributes;
 mod filter;
+mod heaps;
 mod namespaces;
 mod network;
 mod peer_pidfd;
@@ -29,6 +30,7 @@ pub(super) use attributes::read_attribute;
 #[cfg(test)]
 pub(super) use attributes::set_attribute;
 pub(super) use filter::{has_filters, install_filter, join_own_session_keyring};
+pub use heaps::{return_free_memory, share_heaps};
 pub(super) use namespaces::{
     MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, fork_into_namespaces_of, restrict_copy,
     restrict_mount,
