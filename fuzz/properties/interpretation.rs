@@ -46,6 +46,7 @@ pub(crate) fn hold(tool: Option<Tool>, bytes: &[u8]) {
         names_in: |_| Vec::new(),
         source: |_, _| None,
         survivors: 0,
+        processes: None,
         is_asked_behind: false,
     };
     let interpretation = interpret(&input);

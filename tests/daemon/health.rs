@@ -169,6 +169,26 @@ fn a_file_system_that_is_mounted_inside_a_project_is_watched_after_the_next_ques
     umount2(&inside, MntFlags::MNT_DETACH).expect("it is mounted");
     project.proctor(["status"]).success();
     daemon.wait_for_line("the end of the mount to be noticed", LATE, |line| line.contains("mounted or unmounted"));
+    // What is mounted over the directory itself is not this project without its checks.
+    mount(Some("disk"), &project.path(), Some("tmpfs"), MsFlags::empty(), none).expect("root may mount");
+    project.proctor(["status"]).any_status();
+    daemon.wait_for_line("another directory to be noticed", LATE, |line| line.contains("was moved, replaced or cloned anew"));
+    umount2(&project.path(), MntFlags::MNT_DETACH).expect("it is mounted");
+    // Whoever asks is not told for half a minute what was so before.
+    project.proctor(["wait"]).success();
+    daemon.interrupt();
+}
+
+#[test]
+fn a_run_that_could_not_be_carried_out_is_named_by_whoever_is_asked() {
+    let project = project("true").env("PROCTOR_TEST_ISOLATION", "process-group");
+    let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
+    project.save("proctor.toml", &format!("{settings}\n[sandbox]\nsnapshot = \"require\"\n"));
+    let daemon = start_serving(&project);
+    for words in [&["wait", "--timeout", "20s"][..], &["status"]] {
+        let said = project.proctor(words).any_status();
+        assert!(said.stdout.contains("the last run failed: no snapshot can be made"), "{words:?}: {}", said.snapshot());
+    }
     daemon.interrupt();
 }
 

@@ -11,6 +11,7 @@ use std::thread;
 use nix::unistd::{Uid, chown};
 use serde_json::Value;
 
+use super::snapshot_bad_input::{checking_for_every_user, run_as_plain_user};
 use crate::common::{Project, directory_outside_of_temporary_ones, fake_tool, proctor};
 
 /// A project whose check runs a shell script of the project and always succeeds.
@@ -266,6 +267,25 @@ fn a_check_that_holds_more_memory_than_it_may_is_ended_also_without_a_cgroup() {
         assert!(output.stdout.contains("memory"), "{level}: {}", output.snapshot());
         project.save("script.sh", "exec python3 forked.py\n");
         run().success();
+    }
+}
+
+#[test]
+fn a_check_that_fails_at_the_limit_of_processes_is_told_so_where_the_kernel_counts_them_by_namespace() {
+    let limit = "the limit of processes (24) was reached";
+    for (script, is_told) in [
+        // The shell ends when it cannot fork, and its children go on.
+        ("for i in $(seq 60); do sleep 600 & done; wait", true),
+        // All have ended before the command does.
+        ("(for i in $(seq 60); do sleep 1 & done); wait; sleep 1.5; exit 3", true),
+        ("for i in $(seq 10); do sleep 600 & done; exit 3", false),
+    ] {
+        let project = checking_for_every_user(script);
+        let toml = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
+        project.save("proctor.toml", &format!("{toml}[sandbox]\nprocesses = 24\n"));
+        let output = run_as_plain_user(&project);
+        assert_eq!(output.status, 1, "{script}: {}", output.snapshot());
+        assert_eq!(output.stdout.to_lowercase().contains(limit), is_told, "{script}: {}", output.snapshot());
     }
 }
 

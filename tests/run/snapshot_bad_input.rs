@@ -23,7 +23,7 @@ fn checking(script: &str) -> Project {
 
 /// Makes the project of [`checking`] in a directory that every user can reach: the directory for temporary files may be private to
 /// the user who runs the tests.
-fn checking_for_every_user(script: &str) -> Project {
+pub(super) fn checking_for_every_user(script: &str) -> Project {
     let directory = tempfile::Builder::new().prefix("proctor-").tempdir_in("/var/tmp").expect("`/var/tmp` is for everybody");
     // The program of the tests may lie where not every user can reach it.
     let check = "[[check]]\nname = \"x\"\ncommand = [\"sh\", \"check.sh\"]\n";
@@ -276,7 +276,7 @@ fn a_store_on_an_overlay_is_named_where_there_is_no_memory_and_nothing_runs_wher
 }
 
 /// Runs proctor as a user other than root, because permissions do not restrict root.
-fn run_as_plain_user(project: &Project) -> Output {
+pub(super) fn run_as_plain_user(project: &Project) -> Output {
     if !geteuid().is_root() {
         return project.proctor(["run", "--json"]).any_status();
     }

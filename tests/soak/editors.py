@@ -1,9 +1,11 @@
-"""A soak of the service by hand: three projects, saves by vim and nvim, storms of git, floods, and a service that a signal stops for a minute.
+"""A soak of the service by hand: five projects, saves by vim, nvim and emacs, storms of git, floods, a clock that jumps where libfaketime is
+installed, and a service that a signal stops for a minute.
 
 `python3 tests/soak/editors.py PROCTOR [MINUTES [SEED]]` prints what the service holds at start and end. After each burst, a bare run of the
 check on a copy of the files judges the verdict. The exit code is 1 if one differs, a wait is not answered, or something is left.
 """
 
+import glob
 import json
 import os
 import pathlib
@@ -22,6 +24,7 @@ SLOW = 15
 CHECK = "n=$(cat src/*.txt src/*/*.txt 2>/dev/null | wc -w); [ $((n % 3)) -ne 0 ]\n"
 SETTINGS = '[[check]]\nname = "words"\ncommand = ["sh", "check.sh"]\n[evidence]\nlink = ""\n'
 dice = random.Random(SEED)
+CLOCK = next(iter(glob.glob("/usr/lib/*/faketime/libfaketime.so.1")), None)
 # The ways of the saves since the last question, to be told where an answer takes long.
 done = []
 root = pathlib.Path(tempfile.mkdtemp(prefix="proctor-soak-", dir=os.environ.get("PROCTOR_SOAK_DIRECTORY", "/var/tmp")))
@@ -56,12 +59,14 @@ def edit(at):
     file = at / f"src/{dice.randrange(20)}.txt"
     words = " ".join(["word"] * dice.randrange(1, 9))
     vim = ["-Nu", "NONE", "-i", "NONE", "-es", "-c", f"normal ggO{words}", "-c", "wq", str(file)]
-    way = dice.randrange(9)
+    way = dice.randrange(10)
     done.append(way)
     if way < 2:
         run(shutil.which("vim") or "true", *vim)
     elif way == 2:
         run(shutil.which("nvim") or "true", *vim)
+    elif way == 9:
+        run(shutil.which("emacs") or "true", "-Q", "--batch", str(file), "--eval", f'(progn (insert "{words}\n") (save-buffer))')
     elif way == 3:
         new = file.with_suffix(".new")
         file.parent.mkdir(exist_ok=True)
@@ -109,11 +114,20 @@ def holds(pid):
     }
 
 
+def jump(by):
+    new = root / "clock.new"
+    new.write_text(by)
+    new.rename(root / "clock")
+
+
 def main():
     for name in ("home", "state", "run"):
         (root / name).mkdir()
-    projects = [make(name) for name in ("one", "two", "three")]
-    service = subprocess.Popen([PROGRAM, "service", "daemon"], cwd=root, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    projects = [make(name) for name in ("one", "two", "three", "four", "five")]
+    jump("+0")
+    faked = {"LD_PRELOAD": CLOCK, "FAKETIME_TIMESTAMP_FILE": str(root / "clock"), "FAKETIME_NO_CACHE": "1", "DONT_FAKE_MONOTONIC": "1"}
+    of_service = {**environment, **(faked if CLOCK else {})}
+    service = subprocess.Popen([PROGRAM, "service", "daemon"], cwd=root, env=of_service, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         return soak(projects, service)
     finally:
@@ -139,6 +153,7 @@ def soak(projects, service):
             time.sleep(60)
             service.send_signal(signal.SIGCONT)
         done.clear()
+        jump(dice.choice(["+0", "+0", "+3600", "-3600", "+40d", "-2d"]))
         for at in dice.sample(projects, dice.randrange(1, 4)):
             for _ in range(dice.choice([1, 1, 3, 8])):
                 edit(at)

@@ -187,6 +187,7 @@ impl<'a> Trials<'a> {
             names_in,
             source: read_source,
             survivors: ended.survivors.len(),
+            processes: self.request.settings.sandbox.processes,
             is_asked_behind: false,
         };
         let said = secrets.mask_interpretation(tools::interpret(&input));

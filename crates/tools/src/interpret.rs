@@ -50,6 +50,8 @@ pub struct Input<'a> {
     pub source: fn(&Path, &Path) -> Option<String>,
     /// The number of child processes that were still alive when the main process had ended.
     pub survivors: usize,
+    /// The most processes that the action may have at a time; `None` without a limit.
+    pub processes: Option<u32>,
     /// Whether it is a prerequisite and the next one asks a server of this machine, which may be the one that it starts.
     pub is_asked_behind: bool,
 }
@@ -205,14 +207,15 @@ fn timed_out(input: &Input<'_>, limit: LimitKind, stage: StopStage) -> Interpret
     if let Some(server) = server_that_goes_on(input, limit) {
         return server.interpretation(input.action, stage.signal_name());
     }
-    let reason = limit_reason(input.action, limit, stage.signal_name());
+    let reason = limit_reason(input, limit, stage.signal_name());
     // Tests that ran before the stop help to find its cause, but they prove nothing. So they are only a warning.
     let before = (row_of(input.action.tool).before_the_stop)(input.report);
     Interpretation { warnings: before.into_iter().collect(), ..Interpretation::plain(CategoryCode::TimedOut, reason) }
 }
 
 /// Says which limit was reached, its value, and the setting that changes it.
-fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
+fn limit_reason(input: &Input<'_>, limit: LimitKind, signal: &str) -> String {
+    let action = input.action;
     match (limit, action.limit_value(limit)) {
         (LimitKind::Idle, Some(LimitValue::Time(time))) => format!(
             "The command printed nothing for {} s and was stopped ({signal}); find out what it waits for, make it print while it works, or raise `idle_timeout`",
@@ -234,9 +237,11 @@ fn limit_reason(action: &Action, limit: LimitKind, signal: &str) -> String {
             "The command took more memory than it may and was stopped ({signal}); make it take less or raise `memory` in `[sandbox]`"
         ),
         (LimitKind::Pids, _) => {
-            "The command wanted more processes than it may have; make it start fewer or raise `processes` in \
-             `[sandbox]`"
-                .to_owned()
+            let most = input.processes.map(|most| format!(" ({most})")).unwrap_or_default();
+            format!(
+                "The limit of processes{most} was reached, and the kernel starts no more; make the command start fewer or raise \
+                 `processes` in `[sandbox]`"
+            )
         }
         (LimitKind::Written, _) => format!(
             "The command wrote more than it may to its copy of the project, its private /tmp and /dev/shm, and was stopped ({signal}); \
@@ -381,7 +386,7 @@ mod tests {
             (LimitKind::Idle, "nothing for 1.5 s", "raise `idle_timeout`"),
             (LimitKind::Output, "more than 4GiB", "raise `max_output`"),
             (LimitKind::Memory, "more memory than it may", "raise `memory`"),
-            (LimitKind::Pids, "more processes than it may", "raise `processes`"),
+            (LimitKind::Pids, "limit of processes (512) was reached", "raise `processes`"),
             (LimitKind::Written, "wrote more than it may", "raise `max_written`"),
         ] {
             returned.end = ActionEnd::TimedOut { limit, stage: StopStage::Sigint, code: Some(0), signal: None };

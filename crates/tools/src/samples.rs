@@ -97,6 +97,7 @@ impl Returned {
             names_in: self.names_in,
             source: self.source,
             survivors: self.survivors,
+            processes: Some(512),
             is_asked_behind: self.is_asked_behind,
         })
     }

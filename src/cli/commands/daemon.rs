@@ -10,12 +10,13 @@ use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment, logging};
 use proctor_evidence::ServiceLockError;
 use proctor_model::CommandExit;
-use proctor_sandbox::process::{PassedSocket, replace_program, take_passed_socket};
+use proctor_sandbox::process::{PassedSocket, replace_program, share_heaps, take_passed_socket};
 use proctor_service::{
     ControlSocket, ControlSocketError, ServiceEnd, ServiceError, ServiceHost, ServiceManager, ServiceSettings,
 };
 
 pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
+    share_heaps();
     let path = environment.control_socket().ok_or_else(|| {
         CommandError::new(CommandExit::Usage, "there is no place for the control socket")
             .hint("set XDG_RUNTIME_DIR to a directory of your own, such as /run/user/$(id -u)")

@@ -35,9 +35,9 @@ const WORDS: &[LimitWords] = &[
     },
     LimitWords {
         limit: LimitKind::Pids,
-        exceeded: "Had more processes than it may",
+        exceeded: "Reached its limit of processes",
         fix: "Make it start fewer processes or increase `processes` in [sandbox]",
-        message: "The action wanted more processes than it may have. Make it start fewer or allow it more processes.",
+        message: "The action reached its limit of processes and could start no more. Make it start fewer or allow it more processes.",
     },
     LimitWords {
         limit: LimitKind::Written,

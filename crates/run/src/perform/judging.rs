@@ -202,6 +202,7 @@ impl Performer<'_, '_> {
             names_in,
             source: read_source,
             survivors: ended.survivors.len(),
+            processes: self.context.request.settings.sandbox.processes,
             is_asked_behind: tools::is_asked_behind(action, self.context.request.plan),
         };
         // What was tested is in the snapshot; the project's own file may be another one by now.

@@ -238,6 +238,7 @@ impl Performer<'_, '_> {
                 names_in: |_| Vec::new(),
                 source: |_, _| None,
                 survivors: ended.survivors.len(),
+                processes: self.context.request.settings.sandbox.processes,
                 is_asked_behind: false,
             },
             service,

@@ -266,7 +266,10 @@ impl ActiveAction {
             }
             KeeperEvent::LimitExceeded(limit) => {
                 self.exceeded = Some(limit);
-                self.kill();
+                // More processes than it may have are no harm: the kernel has refused them, and the command has failed.
+                if limit != LimitKind::Pids {
+                    self.kill();
+                }
                 None
             }
             KeeperEvent::LeaderEnded { leader, others } => self.note_end(number, leader, others),
@@ -317,6 +320,7 @@ impl ActiveAction {
         let Some(exceeded) = self.exceeded else { return group };
         let mut group = group.unwrap_or_default();
         group.memory_exceeded |= exceeded == LimitKind::Memory;
+        group.processes_exceeded |= exceeded == LimitKind::Pids;
         group.written_exceeded |= exceeded == LimitKind::Written;
         Some(group)
     }

@@ -13,7 +13,6 @@ use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -27,25 +26,21 @@ use crate::process::action_mark::mark_this_process;
 use crate::process::cgroup::Cgroup;
 use crate::process::channel::{Channel, ChannelError, ReceiveStatus, ServingError};
 use crate::process::child::{spawn_child, spawn_confined};
-use crate::process::clock::{Monotonic, monotonic};
 use crate::process::confine::{
     ConfineError, confine_by_landlock, confine_in_namespaces, filter_system_calls, landlock_obstacle, renounce_capabilities,
 };
 use crate::process::early::{EarlyStart, ReadyCommand};
 use crate::process::group::{ProcessGroup, kill_descendants, terminate_descendants_outside};
 use crate::process::process_count::limit_processes;
-use crate::process::process_table::{find_descendants, has_children, hold_more_than};
+use crate::process::process_table::has_children;
 use crate::process::protocol::{Isolation, KeeperEvent, KeeperRequest, Obstacle, RemainingProcesses, StartAction};
 use crate::process::stage::{StagedFileSystem, UserAndGroup, stage};
+use crate::process::sums::Sums;
 use crate::process::system_calls::{Reaping, close_all_but, join_own_session_keyring, lower_priority, wait_child};
 use crate::process::written::WrittenPlaces;
 use proctor_model::{
     Access, DurationMs, EarlyUse, IsolationLevel, LimitKind, NetworkAccess, Sandbox, SpawnFailure, StopStage, SystemCallFilter,
 };
-
-/// How often the memory of an action is summed, in milliseconds, if it has a limit that no cgroup enforces. `RLIMIT_AS` is no limit on
-/// memory: node, the JVM and WebAssembly reserve addresses by the gigabyte.
-const SUM_MEMORY_EACH: u16 = 200;
 
 /// How a keeper, the process that starts and watches one action, isolates this action.
 #[derive(Clone, Copy)]
@@ -79,10 +74,7 @@ struct Keeper {
     children: SignalFd,
     staged: Option<StagedFileSystem>,
     stand: ActionState,
-    /// The most bytes of memory, if no cgroup enforces that.
-    most_memory: Option<u64>,
-    /// When the memory was last summed.
-    summed: Monotonic,
+    sums: Sums,
     /// Where the action writes, if that has a limit.
     written: Option<WrittenPlaces>,
     /// Whether a signal that asks the action to end was sent.
@@ -153,7 +145,7 @@ fn serve(commission: KeeperSetup<'_>) -> Result<(), ServingError> {
     // main process).
     let started = match start {
         Some((start, descriptors)) => {
-            keeper.most_memory = start.child.isolation.resources.memory.filter(|_| !is_enforced);
+            keeper.sums.most_memory = start.child.isolation.resources.memory.filter(|_| !is_enforced);
             keeper.start(start, descriptors)
         }
         None => {
@@ -198,8 +190,7 @@ impl Keeper {
             children,
             staged: None,
             stand: ActionState::Waiting,
-            most_memory: None,
-            summed: monotonic(),
+            sums: Sums::default(),
             written: None,
             is_stopping: false,
             early: None,
@@ -228,20 +219,15 @@ impl Keeper {
                 vec![PollFd::new(self.channel.as_fd(), PollFlags::POLLIN), PollFd::new(self.children.as_fd(), PollFlags::POLLIN)];
             let said = self.early.as_ref().and_then(EarlyStart::descriptor);
             watched.extend(said.map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN)));
-            let patience = match (&self.early, self.most_memory) {
-                (Some(early), _) => early.patience(),
-                (None, most_memory) => {
-                    let memory = most_memory.map(|_| until_next_sum(monotonic().since(self.summed)));
-                    let written = self.written.as_ref().map(WrittenPlaces::patience);
-                    memory.into_iter().chain(written).min().map_or(PollTimeout::NONE, PollTimeout::from)
-                }
-            };
+            let written = self.written.as_ref().map(WrittenPlaces::patience);
+            let next_look = self.sums.patience().into_iter().chain(written).min().map_or(PollTimeout::NONE, PollTimeout::from);
+            let patience = self.early.as_ref().map_or(next_look, EarlyStart::patience);
             match poll(&mut watched, patience) {
                 Ok(_) | Err(Errno::EINTR) => {}
                 Err(errno) => return Err(ServingError::Wait(errno.into())),
             }
             let has_requests = watched[0].any().unwrap_or(true);
-            self.look_at_memory()?;
+            self.look_at(Sums::exceeded)?;
             self.look_at_written(WrittenPlaces::is_full)?;
             // Which child the signal is about does not matter: every check looks at all children.
             has_news = has_requests;
@@ -268,17 +254,9 @@ impl Keeper {
         Ok(listed.map_or(Ok(()), |list| self.send_event(&KeeperEvent::Listed(list)))?)
     }
 
-    /// Tells the launcher, once, that the action holds more memory than it may. Sums when it is time, however busy the action is.
-    fn look_at_memory(&mut self) -> Result<(), ServingError> {
-        let Some(most) = self.most_memory.filter(|_| until_next_sum(monotonic().since(self.summed)) == 0) else {
-            return Ok(());
-        };
-        if hold_more_than(most, &find_descendants(&[])) {
-            self.most_memory = None;
-            self.send_event(&KeeperEvent::LimitExceeded(LimitKind::Memory))?;
-        }
-        self.summed = monotonic();
-        Ok(())
+    /// Tells the launcher which limit was exceeded, if one was.
+    fn look_at(&mut self, exceeded: impl FnOnce(&mut Sums) -> Option<LimitKind>) -> Result<(), ServingError> {
+        exceeded(&mut self.sums).map_or(Ok(()), |limit| Ok(self.send_event(&KeeperEvent::LimitExceeded(limit))?))
     }
 
     /// Tells the launcher, once, that the action has written as much as it may.
@@ -315,7 +293,7 @@ impl Keeper {
             self.stand = ActionState::Over;
             return Ok(self.send_event(&KeeperEvent::Unready(Obstacle::Stale))?);
         }
-        self.most_memory = start.child.isolation.resources.memory;
+        self.sums.most_memory = start.child.isolation.resources.memory;
         self.start(start, descriptors)
     }
 
@@ -345,6 +323,9 @@ impl Keeper {
         if nice > 0 {
             let early = self.ready.as_ref().ok().map(ReadyCommand::process);
             early.into_iter().chain([Pid::this()]).for_each(|process| lower_priority(process, nice));
+        }
+        if self.level == IsolationLevel::Namespace {
+            self.sums.count_processes(start.child.isolation.resources.processes);
         }
         let (sandbox, output) = (start.child.isolation.sandbox.as_ref(), start.child.isolation.output.as_deref());
         let ready = std::mem::replace(&mut self.ready, Err(EarlyUse::NotTried));
@@ -433,6 +414,7 @@ impl Keeper {
                 ended.usage.user.0 = ended.usage.user.0.saturating_sub(user.0);
                 ended.usage.system.0 = ended.usage.system.0.saturating_sub(system.0);
                 self.look_at_written(|places| places.is_full_at_end())?;
+                self.look_at(|sums| sums.exceeded_at_end(&ended))?;
                 let others = self.others();
                 self.stand = match others {
                     RemainingProcesses::Nobody => ActionState::Told,
@@ -467,11 +449,6 @@ fn forbid_core_files() -> io::Result<()> {
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, hard)?)
 }
 
-/// Returns how many milliseconds are left until memory is summed again, this long after the last time.
-fn until_next_sum(since: Duration) -> u16 {
-    SUM_MEMORY_EACH.saturating_sub(u16::try_from(since.as_millis()).unwrap_or(u16::MAX))
-}
-
 fn not_isolated(error: &dyn std::error::Error) -> SpawnFailure {
     SpawnFailure::NotIsolated { why: to_line(error) }
 }
@@ -500,11 +477,6 @@ fn with_empty_git_settings(start: &StartAction, sandbox: Option<&Sandbox>) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_is_summed_again_when_its_time_is_over_whatever_happened_meanwhile() {
-        assert_eq!([0, 150, 200, 1_000_000].map(|since| until_next_sum(Duration::from_millis(since))), [200, 50, 0, 0]);
-    }
 
     #[test]
     fn core_files_are_forbidden_and_can_be_allowed_again() {

@@ -67,6 +67,7 @@ mod second_paths;
 mod signals;
 mod snapshot_mount;
 mod stage;
+mod sums;
 mod supervise;
 mod system_call_filter;
 #[expect(unsafe_code, reason = "fork, close_range, waitid with usage and received descriptors have no safe form in nix")]
@@ -100,4 +101,4 @@ pub(crate) use second_paths::{MOUNTS, find_second_paths, read_mounts};
 pub use signals::{ignores_hang_up, release_signals, report_file_size_limit, signal_controls, signal_pipe};
 pub use supervise::{SuperviseError, supervise};
 pub use system_call_filter::filter_obstacle;
-pub use system_calls::{error_columns, output_columns, take_passed_socket};
+pub use system_calls::{error_columns, output_columns, return_free_memory, share_heaps, take_passed_socket};

@@ -421,3 +421,50 @@ async fn send(desk: &ControlContext, project: ProjectId, errand: Errand, what: S
 fn mixed_up() -> ErrorV1 {
     ErrorV1::new(ErrorKindV1::OwnFault, "the answer is to another question", "see the service's log")
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use hyper::server::conn::http1;
+    use hyper_util::rt::TokioIo;
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+    use tokio::net::UnixStream;
+
+    use super::*;
+    use crate::service::Subscribers;
+    use proctor_api::EventV1;
+
+    #[test]
+    fn a_reader_that_keeps_up_with_its_socket_is_never_cut_off() {
+        const BURST: usize = 5_000;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
+        runtime.block_on(async {
+            let mut subscribers = Subscribers::default();
+            let stream = Mutex::new(subscribers.add(None).map(Wired));
+            let answer = hyper::service::service_fn(move |_request| {
+                let stream = stream.lock().expect("nobody panics").take().expect("one request");
+                std::future::ready(Ok::<_, std::convert::Infallible>(Sse::new(stream).into_response()))
+            });
+            let (ours, mut theirs) = UnixStream::pair().expect("two sockets");
+            let serving = tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(ours), answer));
+            theirs.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+            let mut lines = BufReader::new(theirs).lines();
+            // Each burst comes before the reader has its turn, and all of them together are more than may wait for it.
+            let event = EventV1::Changed { project: ProjectId::mint("shop", 1) };
+            for _ in 0..6 {
+                (0..BURST).for_each(|_| subscribers.tell(&event));
+                let mut left = BURST;
+                while left > 0 {
+                    let line = lines.next_line().await.expect("it is open").expect("it goes on");
+                    left -= usize::from(line.starts_with("id: "));
+                    assert_ne!(line, "event: end", "{left} of a burst are left");
+                }
+            }
+            subscribers.end();
+            while !lines.next_line().await.expect("it is open").expect("the reason comes").contains("\"reason\":\"stopping\"") {}
+            drop(lines);
+            let _broken_off = serving.await;
+        });
+    }
+}

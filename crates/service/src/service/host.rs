@@ -375,7 +375,7 @@ impl ServiceHost {
             let line = format!("`{}` is not there", root.display());
             Err(OpenFailure { reason: OpenFailureKind::RootMissing, lines: vec![line] })
         };
-        self.with(session_id, |served, _| served.open_again(now, begun));
+        self.with(session_id, |served, archive| served.open_again(now, begun, archive));
     }
 
     fn each(&mut self, mut act: impl FnMut(&mut ProjectSession) -> Vec<SessionMessage>) {

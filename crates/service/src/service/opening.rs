@@ -209,6 +209,8 @@ pub(super) struct OpenProject {
     pub(super) busy: Vec<String>,
     /// The busy files that the log has named.
     pub(super) said_busy: BTreeSet<TreePath>,
+    /// Why the last run brought no verdict, if it could not be carried out.
+    pub(super) failure: Option<String>,
     /// What the last run that was judged or refused asks a person.
     pub(super) asked: Option<PersonAsked>,
 }
@@ -216,7 +218,7 @@ pub(super) struct OpenProject {
 impl OpenProject {
     /// Returns what people are told beside the verdicts.
     pub(super) fn problems(&self) -> Vec<String> {
-        self.polling.iter().chain(&self.differing).chain(&self.busy).cloned().collect()
+        self.failure.iter().chain(&self.polling).chain(&self.differing).chain(&self.busy).cloned().collect()
     }
 }
 

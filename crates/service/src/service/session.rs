@@ -86,14 +86,21 @@ impl ProjectSession {
     }
 
     /// Notes that the opening has been started again, or that it could not be started.
-    pub(super) fn open_again(&mut self, now: Moment, opening: Result<Worker, OpenFailure>) -> Vec<SessionMessage> {
-        match opening {
+    pub(super) fn open_again(
+        &mut self,
+        now: Moment,
+        opening: Result<Worker, OpenFailure>,
+        archive: &mut StoreReader,
+    ) -> Vec<SessionMessage> {
+        let mut words = match opening {
             Ok(worker) => {
                 self.stage = Stage::Opening(worker);
                 Vec::new()
             }
             Err(why) => self.could_not_open(now, why),
-        }
+        };
+        words.extend(self.go_on(now, archive));
+        words
     }
 
     /// Takes over the clients that waited for an earlier opening of the project, which has ended.
@@ -248,6 +255,7 @@ impl ProjectSession {
             differing: Vec::new(),
             busy: Vec::new(),
             said_busy: BTreeSet::new(),
+            failure: None,
             asked: None,
         }));
         let mut words = vec![SessionMessage::Say(format!("{project}: watching `{}`", self.root.display()))];
@@ -309,6 +317,7 @@ impl ProjectSession {
                 self.repeat_first_look();
                 self.next_look(now);
             }
+            Stage::Closed { again, .. } if *again <= now => {}
             Stage::Opening(_) | Stage::Open(_) | Stage::Left => {}
             Stage::Closed { .. } => {
                 for due in self.waiters.take_all() {

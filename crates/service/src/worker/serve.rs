@@ -8,6 +8,7 @@ use crate::worker::places::PlaceKind;
 use crate::worker::queue::{NextTask, TaskQueue};
 use crate::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
 use proctor_project::ProjectError;
+use proctor_sandbox::process::return_free_memory;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
 /// earlier.
@@ -16,11 +17,14 @@ const COMPILING_WHEN_IDLE: Duration = Duration::from_secs(60);
 const READY: Duration = Duration::from_secs(30);
 /// How long it does if a command was started for its next run.
 const STARTED: Duration = Duration::from_secs(30 * 60);
+/// How long after the last request a project that stays ready gives memory back that is free. Before, the next run would want it again.
+const KEEPS_MEMORY: Duration = Duration::from_secs(2);
 
 impl WorkerState {
     /// Carries out requests until none came for a while, and returns the worker for later requests. Returns `None` when the worker's
     /// handle was dropped or nobody receives its reports.
     pub(super) fn serve(mut self: Box<Self>, queue: &TaskQueue) -> Option<Box<Self>> {
+        let mut has_worked = false;
         loop {
             let longest = match (&self.started, &self.ready) {
                 (Some(_), _) => STARTED,
@@ -28,8 +32,15 @@ impl WorkerState {
                 (None, None) => Duration::ZERO,
             };
             let longest = self.places.as_ref().map(|_| longest);
-            let task = match queue.next(longest) {
+            // Few projects stay ready at a time: giving back takes a moment, in which no thread gets memory.
+            let keeps_memory = has_worked && (self.ready.is_some() || self.started.is_some());
+            let task = match queue.next(if keeps_memory { Some(KEEPS_MEMORY) } else { longest }) {
                 NextTask::Task(task) => task,
+                NextTask::Rest if keeps_memory => {
+                    has_worked = false;
+                    return_free_memory();
+                    continue;
+                }
                 NextTask::Rest => {
                     (self.ready, self.started) = (None, None);
                     self.workspace.rest();
@@ -37,6 +48,7 @@ impl WorkerState {
                 }
                 NextTask::End => return None,
             };
+            has_worked = true;
             let report = self.carry_out(task, queue);
             // A comparison that found nothing new makes no run likely.
             let is_idle = |over: &FinishedRun| matches!(over.finished, RunFinish::Unchanged | RunFinish::Untriggered);

@@ -350,7 +350,9 @@ impl Worker {
     fn compare_mounts(&mut self) {
         let mounts = read_mounts_below(&self.root);
         if mounts != self.mounts {
-            self.rearm(WatchProblem::MountsChanged);
+            // What is mounted over the project's directory, or was, makes another directory of it.
+            let is_root_the_same = self.places.is_root_in_place();
+            self.rearm(if is_root_the_same { WatchProblem::MountsChanged } else { WatchProblem::RootReturned });
         }
     }
 

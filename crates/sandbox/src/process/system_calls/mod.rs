@@ -18,9 +18,11 @@ use crate::process::protocol::{EndedChild, LeaderStatus};
 use crate::process::system_call_filter::Instruction;
 use proctor_model::Usage;
 
+mod heaps;
 mod namespaces;
 mod privileges;
 
+pub use heaps::{return_free_memory, share_heaps};
 pub(super) use namespaces::{
     MountAttribute, MountExtent, attach_mount, clone_mount, fork_into_namespaces, fork_into_namespaces_of, restrict_copy,
     restrict_mount,

@@ -44,6 +44,12 @@ impl ProjectSession {
             refuse(reply, too_many("wait for this project"));
             return Vec::new();
         }
+        if let Stage::Closed { why, again } = &mut self.stage
+            && !matches!(why.reason, OpenFailureKind::OwnFault(_))
+        {
+            // Whoever asks may have mended what kept the project from being opened.
+            *again = now;
+        }
         self.waiters.add(reply, task, question, deadline);
         self.go_on(now, archive)
     }
@@ -85,6 +91,9 @@ impl ProjectSession {
         let mut words = self.healed(over);
         let Stage::Open(open) = &mut self.stage else { return words };
         let outcome = self.waiters.looked(ticket, step, planned);
+        if standing.tasks.iter().all(|task| matches!(task.freshness, Freshness::Fresh { .. })) {
+            open.failure = None;
+        }
         let problems = [standing.problems, open.problems()].concat();
         let standing = ProjectStatus { problems, ..standing };
         outcome.due.into_iter().for_each(|due| answer(due, &standing, self.health.problem()));

@@ -12,7 +12,7 @@ use crate::service::session::{ProjectSession, Stage};
 use crate::service::waiters::PlannedRun;
 use crate::worker::{FinishedRun, RunFailure, WorkerReport};
 use proctor_api::{ErrorKindV1, ErrorV1, EventV1, RunOutcomeV1};
-use proctor_app::health::{health, health_of};
+use proctor_app::health::{chain, health, health_of};
 use proctor_model::{Activity, HealthProblem, ServiceTrouble};
 use proctor_project::{Progress, RunOutcome, StoreReader};
 use proctor_sandbox::process::clock;
@@ -138,6 +138,14 @@ impl ProjectSession {
             Ok(_) | Err(RunFailure::Configuration(_) | RunFailure::Specification { .. } | RunFailure::Run(_)) => None,
         };
         let is_troubled = matches!(end, HealthAfterRun::Troubled(_));
+        open.failure = match &over.carried {
+            Ok(RunOutcome::Superseded | RunOutcome::Withdrawn) => open.failure.take(),
+            // The health of the project says what is wrong with the machine.
+            Err(RunFailure::Run(error)) if !is_troubled && !is_root_missing => {
+                Some(format!("the last run failed: {}", chain(error)))
+            }
+            Ok(_) | Err(_) => None,
+        };
         words.extend(match end {
             HealthAfterRun::Troubled(found) => self.troubled(now, found, Some(&over.task)),
             HealthAfterRun::Sealed => {

@@ -97,11 +97,10 @@ impl Model {
                 |file: &usize| if check == "second" { *file == 0 || *file == TOML } else { !(ignores_out && *file == OUT) };
             (0..tree.len()).filter(is_seen).map(|file| tree[file].map(|entry| entry.content)).collect()
         };
+        let there = digest(&disk.tree);
         for task in tasks_of(&thread.shape) {
             // One check that blocks on these files makes the verdict, and where results are reused, no save runs the others.
-            let is_red = |run: &SealedRun| {
-                run.task == task && run.tree == digest(&disk.tree) && run.checks.iter().any(|(_, blocks)| *blocks)
-            };
+            let is_red = |run: &SealedRun| run.task == task && run.tree == there && run.checks.iter().any(|(_, blocks)| *blocks);
             if thread.shape.is_reusing && store.runs.iter().any(|run| run.end == SealedEnd::Verdict && is_red(run)) {
                 continue;
             }

@@ -71,6 +71,7 @@ impl World<'_> {
             Operation::Kill => {
                 self.clients.retain(|client| client.project() != project);
                 self.projects[project].thread.end();
+                self.projects[project].thread.is_told = true;
                 if self.projects[project].session.take().is_some() {
                     self.at(now + 50, Happening::Open(project));
                 }

@@ -1,6 +1,7 @@
 //! The model of a project's store: what was sealed, in memory. Whether a verdict is fresh is decided by the real `compute_freshness`.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use super::disk::{PlanKind, Tree, digest, plan_of};
 use super::schedule::Shape;
@@ -67,8 +68,12 @@ pub(super) fn tasks_of(shape: &Shape) -> Vec<TaskId> {
     std::iter::once(TaskId::default_task()).chain(second).collect()
 }
 
+/// A million schedules need them ready made.
+static RUN_IDS: LazyLock<Vec<RunId>> =
+    LazyLock::new(|| (0..256).map(|sequence| RunId::new(Timestamp::from_millis(0), sequence)).collect());
+
 pub(super) fn run_id(sequence: usize) -> RunId {
-    RunId::new(Timestamp::from_millis(0), sequence as u64)
+    RUN_IDS.get(sequence).cloned().unwrap_or_else(|| RunId::new(Timestamp::from_millis(0), sequence as u64))
 }
 
 impl StoreInMemory {
@@ -169,7 +174,7 @@ impl StoreInMemory {
             tree: run.tree,
             blocking: if blocks { Blocking::Blocks } else { Blocking::Allowed },
         });
-        let plan = found.map_or(Digest::of(b""), |(_, run, _)| run.plan);
+        let plan = found.map_or(Digest::from_bytes([0; 32]), |(_, run, _)| run.plan);
         KnownCheck { id: check.id.clone(), name: check.name.clone(), plan, last }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Thread {
     verdict_tree: Option<(TaskId, Digest, Tree)>,
     /// Whether a process of proctor dies in the run under way.
     pub(super) is_to_die: bool,
+    /// Whether its project's scheduler has acted since the thread last looked, so that there may be a new request or a stop.
+    pub(super) is_told: bool,
     draw: Draw,
 }
 
@@ -60,8 +62,8 @@ impl Thread {
         draw: Draw,
     ) -> Self {
         let (checks, verdict_tree) = (checks_of(&shape), None);
-        let (waiting, job, index, is_to_die) = (None, None, None, false);
-        Self { queue, places, directory, shape, checks, project, waiting, job, index, verdict_tree, is_to_die, draw }
+        let (waiting, job, index, is_to_die, is_told) = (None, None, None, false, true);
+        Self { queue, places, directory, shape, checks, project, waiting, job, index, verdict_tree, is_to_die, is_told, draw }
     }
 
     pub(super) fn end(&self) {
@@ -74,6 +76,10 @@ impl Thread {
 
     /// Does what is due. Returns when there is more to do.
     pub(super) fn go_on(&mut self, bench: &mut Bench<'_>) -> Option<u64> {
+        let due = self.job.as_ref().map(|(due, ..)| *due);
+        if !std::mem::take(&mut self.is_told) && self.waiting.is_none() && due.is_none_or(|due| due > bench.now) {
+            return due;
+        }
         loop {
             self.notice_stop(bench.now);
             match &self.job {

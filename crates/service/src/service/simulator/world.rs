@@ -279,7 +279,8 @@ impl<'f> World<'f> {
         act: impl FnOnce(&mut ProjectSession, Moment, &mut proctor_project::StoreReader) -> Vec<SessionMessage>,
     ) {
         let now = Moment(self.now);
-        let Some(session) = &mut self.projects[number].session else { return };
+        let Project { session: Some(session), thread, .. } = &mut self.projects[number] else { return };
+        thread.is_told = true;
         let words = act(session, now, &mut self.fixture.archive);
         if words.iter().any(|word| matches!(word, SessionMessage::Left)) {
             self.projects[number].session = None;
@@ -334,8 +335,8 @@ impl<'f> World<'f> {
                     self.at(self.now + 60_000, Happening::Sweep(number));
                 }
             }
-            let nothing_left = Schedule { steps: Vec::new(), ..schedule.clone() };
-            self.go_on(&nothing_left, CALM);
+            // No step is left on the list.
+            self.go_on(schedule, CALM);
         }
     }
 
