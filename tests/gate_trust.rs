@@ -428,3 +428,52 @@ fn a_policy_of_a_file_in_a_working_tree_is_refused() {
     project.proctor(["gate", "--policy-from", "out.toml"]).status(2);
     gate(&project, &["--policy-from", &outside], 0);
 }
+
+#[test]
+fn a_branch_that_was_not_rebased_is_not_asked_about_what_others_did_meanwhile() {
+    let project = in_repository();
+    commit(&project, "a.rs", "#[test]\nfn adds() {}\n");
+    commit(&project, "ruff.toml", "select = [\"E\"]\n");
+    with_origin(&project);
+    git(&project, &["switch", "--quiet", "-c", "feature"]);
+    commit(&project, "feature.txt", "new\n");
+    git(&project, &["switch", "--quiet", "main"]);
+    commit(&project, "b.rs", "#[test]\nfn divides() {}\n");
+    commit(&project, "ruff.toml", "select = [\"E\", \"F\"]\n");
+    git(&project, &["push", "--quiet", "origin", "main"]);
+    git(&project, &["switch", "--quiet", "feature"]);
+    let judged = |status: i32| {
+        project.proctor(["run"]).success();
+        let document = gate(&project, &[], status);
+        let changes = document["changes"].as_array().expect("a list").clone();
+        (changes.iter().map(|change| change["kind"].as_str().expect("text").to_owned()).collect::<Vec<_>>(), document)
+    };
+    let (changes, document) = judged(0);
+    assert_eq!(changes, [""; 0], "{document}");
+    assert!(document["policy"]["from"].as_str().expect("text").contains(", where the commit left it"), "{document}");
+    // Its own commits are compared all the same, and so is what a merge drops.
+    git(&project, &["rm", "--quiet", "a.rs"]);
+    git(&project, &["commit", "--quiet", "-m", "without a test"]);
+    assert_eq!(judged(3).0, ["test-gone", "file-gone"]);
+    git(&project, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    git(&project, &["merge", "--quiet", "--strategy=ours", "main"]);
+    assert_eq!(judged(3).0, ["test-gone", "switched-off", "file-gone"]);
+}
+
+#[test]
+fn another_branch_that_is_followed_now_has_diverged_and_was_not_replaced() {
+    let project = in_repository();
+    commit(&project, "more.txt", "more\n");
+    let origin = with_origin(&project);
+    project.proctor(["run"]).success();
+    let there = |arguments: &[&str]| git(&project, &[&["--git-dir", origin.as_str()], arguments].concat()).stdout;
+    let release = there(&["commit-tree", "main^{tree}", "-p", "main~1", "-m", "a release"]);
+    there(&["update-ref", "refs/heads/release", release.trim()]);
+    git(&project, &["fetch", "--quiet", "origin"]);
+    git(&project, &["switch", "--quiet", "-c", "work", "--track", "origin/release"]);
+    commit(&project, "mended.txt", "for the release\n");
+    project.proctor(["run"]).success();
+    let lowered = gate(&project, &[], 3)["lowered"].to_string();
+    assert!(lowered.contains("refs/remotes/origin/main (") && lowered.contains("have diverged"), "{lowered}");
+    assert!(!lowered.contains("replaced"), "{lowered}");
+}

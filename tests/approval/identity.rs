@@ -326,3 +326,27 @@ fn a_registration_that_dies_leaves_no_identity_with_a_part_of_what_it_inherits()
     }
     project.proctor(["verify"]).success();
 }
+
+#[test]
+fn a_directory_that_got_the_number_of_a_removed_one_is_new_without_a_question() {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let project = Project::new().toml(UNIT);
+    let number = |path: &Path| fs::metadata(path).expect("it is there").ino();
+    // A file system gives the number of what was removed to what is made next, but may give it to something else that is made meanwhile.
+    for attempt in 0..20 {
+        let first = project.root().join(format!("first-{attempt}"));
+        fs::create_dir(&first).expect("it is ours");
+        fs::write(first.join("proctor.toml"), UNIT).expect("it is ours");
+        project.proctor(["run", &format!("../first-{attempt}")]).success();
+        let (before, next) = (number(&first), project.root().join(format!("next-{attempt}")));
+        fs::remove_dir_all(&first).expect("it is ours");
+        fs::create_dir(&next).expect("it is ours");
+        if number(&next) == before {
+            fs::write(next.join("proctor.toml"), WEAK).expect("it is ours");
+            let run = project.proctor(["run", &format!("../next-{attempt}")]).success();
+            assert!(run.stderr.contains("registered") && !run.stdout.contains("changed rules"), "{}", run.snapshot());
+            return;
+        }
+    }
+}

@@ -138,7 +138,7 @@ pub use run_directory::{RUN_SCHEMA, RunDirectory, ScratchDirectory};
 pub use seal::{SealInput, SealedRun, drop_superseded, seal};
 pub use sealed_files::{SealedFileProblem, SealedFiles};
 pub use service_lock::{
-    HookLock, ServiceLock, ServiceLockError, ServingProcess, WatchLock, WorkflowLock, lock_hooks, serving_process,
+    DirectoryLock, ServiceLock, ServiceLockError, ServingProcess, WatchLock, WorkflowLock, lock_directory, serving_process,
     watching_process,
 };
 pub use signing::{APPROVAL_NAMESPACE, FILE_NAMESPACE, KeyFormatError, PublicKey, SSH_IDENTITY, SSH_NAMESPACE, approving_signer};

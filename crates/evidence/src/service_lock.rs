@@ -12,7 +12,7 @@ use std::time::Duration;
 use proctor_wire::wire;
 
 use crate::changes::{create_directories, write_at};
-use crate::lock_file::{ALL_BYTES, LockFile, WaitDecision};
+use crate::lock_file::{ALL_BYTES, LockFile};
 use crate::{EvidenceError, Store};
 use proctor_model::ProjectId;
 
@@ -155,33 +155,34 @@ fn places_of_watches(project: &ProjectId) -> Range<i64> {
     number << PROCESS_BITS..(number + 1) << PROCESS_BITS
 }
 
-// One hook of an agent at a time changes what is recorded of agents' sessions: hooks of several sub-agents run at once. `lock_file` says why
-// such a lock never outlives its holder.
+// One process at a time changes a small file, such as the record of an agent's session: hooks of several sub-agents run at once. `lock_file`
+// says why such a lock never outlives its holder.
 
 /// The pause between two attempts at a lock that is taken. A holder only reads and writes a small file.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-/// The right to change what is recorded of agents' sessions. It is given up when the value is dropped.
+/// The right to change the files of a directory. It is given up when the value is dropped.
 #[derive(Debug)]
-pub struct HookLock {
+pub struct DirectoryLock {
     _file: LockFile,
 }
 
-/// Takes the lock of the hooks' files in a directory, which is made if it is missing. After each failed attempt, `waiting` decides whether to
-/// try again; `None` if it gave up.
+/// Takes the lock of the files in a directory, which is made if it is missing. `None` if others hold it for longer than `wait`.
 ///
 /// # Errors
 /// When the lock file cannot be opened or locked.
-pub fn lock_hooks(directory: &Path, waiting: &mut dyn FnMut() -> WaitDecision) -> Result<Option<HookLock>, EvidenceError> {
+pub fn lock_directory(directory: &Path, wait: Duration) -> Result<Option<DirectoryLock>, EvidenceError> {
     create_directories(directory)?;
     let file = LockFile::open(&directory.join("lock"))?;
+    let mut left = wait.as_millis() / POLL_INTERVAL.as_millis();
     while !file.try_lock(&ALL_BYTES)? {
-        match waiting() {
-            WaitDecision::GoOn => thread::sleep(POLL_INTERVAL),
-            WaitDecision::GiveUp => return Ok(None),
+        if left == 0 {
+            return Ok(None);
         }
+        left -= 1;
+        thread::sleep(POLL_INTERVAL);
     }
-    Ok(Some(HookLock { _file: file }))
+    Ok(Some(DirectoryLock { _file: file }))
 }
 
 #[cfg(test)]
@@ -248,21 +249,16 @@ mod watch_lock_tests {
 }
 
 #[cfg(test)]
-mod hook_lock_tests {
+mod directory_lock_tests {
     use super::*;
 
     #[test]
     fn one_holder_at_a_time_has_the_lock_and_a_dropped_one_is_free() {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().join("hooks");
-        let mut give_up = || WaitDecision::GiveUp;
-        let first = lock_hooks(&place, &mut give_up).unwrap();
-        assert!(first.is_some() && lock_hooks(&place, &mut give_up).unwrap().is_none());
-        let mut holder = first;
-        let mut free_it = || {
-            holder = None;
-            WaitDecision::GoOn
-        };
-        assert!(lock_hooks(&place, &mut free_it).unwrap().is_some());
+        let first = lock_directory(&place, Duration::ZERO).unwrap();
+        assert!(first.is_some() && lock_directory(&place, POLL_INTERVAL).unwrap().is_none());
+        drop(first);
+        assert!(lock_directory(&place, Duration::ZERO).unwrap().is_some());
     }
 }

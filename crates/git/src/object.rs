@@ -168,6 +168,13 @@ impl GitObject {
         lines.map_while(|line| line.strip_prefix(b"parent ")).map(to_id).collect()
     }
 
+    /// Returns when a commit was made, in seconds since 1970, as its maker's clock said; `None` if the object is not a commit or is damaged.
+    pub fn commit_time(&self) -> Option<u64> {
+        let mut lines = self.content_if(ObjectKind::Commit)?.split(|byte| *byte == b'\n');
+        let committer = std::str::from_utf8(lines.find(|line| line.starts_with(b"committer "))?).ok()?;
+        committer.rsplit(' ').nth(1)?.parse().ok()
+    }
+
     /// Returns the object that a tag names, or `None` if the object is not a tag or is damaged.
     pub fn tagged(&self) -> Option<ObjectId> {
         to_id(self.content_if(ObjectKind::Tag)?.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?)

@@ -42,7 +42,7 @@ use proctor_sandbox::{interpreter_of, matches_name};
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
 
 /// Ends the name of the component that stands for every file of a directory.
-pub(crate) const EVERY_FILE: &str = ", every file";
+pub const EVERY_FILE: &str = ", every file";
 
 /// The names of files that can change a run's result without a change to the source (S7). Each tool adds its own
 /// configuration files.

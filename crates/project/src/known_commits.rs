@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::gate::ProjectRepository;
-use proctor_evidence::Store;
+use proctor_evidence::{Store, lock_directory};
 use proctor_git::{GitStorage, ObjectId, SubmoduleNames};
 use proctor_index as store;
 use proctor_model::{Digest, TreeDigest, TreePath};
@@ -30,6 +31,8 @@ const MOST_BEHIND: usize = 100_000;
 const BELOW: char = '@';
 /// How many accepted commits of a project are known.
 const MOST_ACCEPTED: usize = 32;
+/// How long a process waits for others that change what is known. Each of them takes milliseconds.
+const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// The largest `info/attributes` that a key has, in bytes. With a larger one, nothing is kept.
 const LONGEST_ATTRIBUTES: u64 = 1 << 20;
 
@@ -57,7 +60,7 @@ pub fn committed_digests(
     }
     let CommittedTree { digest, own, .. } = committed_tree(storage, root, below, matcher)?;
     if let Some(key) = key {
-        keep(&path, key, &own.hex(), MOST_DIGESTS);
+        update(&path, (key, MOST_DIGESTS), |_| own.hex());
     }
     Ok(CommittedDigests { digest, own })
 }
@@ -75,7 +78,7 @@ pub struct AcceptedCommit {
 /// They are those of other places (a clone, a copy, where the repository was before) where one of these lies before `judged` and nothing
 /// that was accepted here contains it: another place for the same commits has nothing accepted that was not compared there.
 pub fn accepted_commits(store: &Store, repository: &ProjectRepository, judged: ObjectId) -> Vec<AcceptedCommit> {
-    let own = own_accepted(store, &repository.root);
+    let own = KnownOfPlace::of(store, &repository.root).accepted;
     let elsewhere = accepted_elsewhere(store, repository, judged, &own);
     let others: BTreeSet<ObjectId> = elsewhere.iter().map(|one| one.commit).collect();
     let contains_one = |commit| !repository.storage.find_ancestors(&others, commit, MOST_BEFORE).is_empty();
@@ -84,11 +87,6 @@ pub fn accepted_commits(store: &Store, repository: &ProjectRepository, judged: O
         compared.iter().any(|one| repository.storage.is_ancestor(one.commit, judged) && contains_one(one.commit))
     });
     if elsewhere.is_empty() || was_compared { own } else { elsewhere }
-}
-
-fn own_accepted(store: &Store, root: &Path) -> Vec<AcceptedCommit> {
-    let kept = key_of_place(root).and_then(|key| find(&store.accepted_commits_path(), key));
-    kept.map(|kept| parse_accepted(&kept)).unwrap_or_default()
 }
 
 /// Returns the commits that were accepted in other places and not in this one, and are `judged` or come before it, but nothing that builds
@@ -109,7 +107,7 @@ fn accepted_elsewhere(
     // A line of an earlier version does not say which directory of the repository it is about.
     let is_here =
         |line: &&str| !line.starts_with(&own_line) && line.split(' ').all(|word| !word.starts_with(BELOW) || word == here);
-    let places: Vec<Vec<AcceptedCommit>> = text.lines().filter(is_here).map(parse_accepted).collect();
+    let places: Vec<Vec<AcceptedCommit>> = text.lines().filter(is_here).map(|line| KnownOfPlace::parse(line).accepted).collect();
     let own: BTreeSet<ObjectId> = own.iter().map(|one| one.commit).collect();
     let wanted = places.iter().flatten().map(|one| one.commit).chain(own.iter().copied()).collect();
     let find_ancestors = |wanted: &BTreeSet<ObjectId>, tip| repository.storage.find_ancestors(wanted, tip, MOST_BEFORE);
@@ -124,32 +122,52 @@ fn accepted_elsewhere(
     found.map(|one| AcceptedCommit { branch: String::new(), ..one }).collect()
 }
 
-fn parse_accepted(line: &str) -> Vec<AcceptedCommit> {
-    let accepted = line.split(' ').filter_map(|one| {
-        let (commit, branch) = one.split_once(':')?;
-        Some(AcceptedCommit { commit: ObjectId::parse(commit)?, branch: branch.to_owned() })
-    });
-    accepted.collect()
+/// What is kept of a project's place, newest first.
+#[derive(Debug, Default)]
+struct KnownOfPlace {
+    accepted: Vec<AcceptedCommit>,
+    tips: Vec<TrustedTip>,
+}
+
+impl KnownOfPlace {
+    fn of(store: &Store, root: &Path) -> Self {
+        let kept = key_of_place(root).and_then(|key| find(&store.accepted_commits_path(), key));
+        Self::parse(&kept.unwrap_or_default())
+    }
+
+    fn parse(line: &str) -> Self {
+        let accepted = |one: &str| {
+            let (commit, branch) = one.split_once(':')?;
+            Some(AcceptedCommit { commit: ObjectId::parse(commit)?, branch: branch.to_owned() })
+        };
+        let tip = |one: &str| {
+            let (commit, name) = one.split_once('=')?;
+            Some(TrustedTip { name: name.to_owned(), commit: ObjectId::parse(commit)? })
+        };
+        Self { accepted: line.split(' ').filter_map(accepted).collect(), tips: line.split(' ').filter_map(tip).collect() }
+    }
+
+    /// Changes what is kept of the project at `root`.
+    fn change(store: &Store, root: &Path, change: impl FnOnce(&mut Self)) {
+        let (Some(key), Some(below)) = (key_of_place(root), place_in_repository(root)) else { return };
+        update(&store.accepted_commits_path(), (key, MOST_PLACES), |kept| {
+            let mut known = Self::parse(kept);
+            change(&mut known);
+            known.accepted.truncate(MOST_ACCEPTED);
+            known.tips.truncate(MOST_ACCEPTED);
+            let accepted = known.accepted.iter().map(|one| format!("{}:{}", one.commit.hex(), one.branch));
+            let tips = known.tips.iter().map(|tip| format!("{}={}", tip.commit.hex(), tip.name));
+            accepted.chain(tips).chain([below_word(&below)]).collect::<Vec<_>>().join(" ")
+        });
+    }
 }
 
 /// Keeps a commit of the project at `root` as the one that was accepted last.
 pub fn keep_accepted_commit(store: &Store, root: &Path, accepted: AcceptedCommit) {
-    let mut all = own_accepted(store, root);
-    if all.first() == Some(&accepted) {
-        return;
-    }
-    all.retain(|other| other.commit != accepted.commit);
-    all.insert(0, accepted);
-    all.truncate(MOST_ACCEPTED);
-    keep_all(store, root, &all, &own_tips(store, root));
-}
-
-fn keep_all(store: &Store, root: &Path, accepted: &[AcceptedCommit], tips: &[TrustedTip]) {
-    let (Some(key), Some(below)) = (key_of_place(root), place_in_repository(root)) else { return };
-    let texts = accepted.iter().map(|one| format!("{}:{}", one.commit.hex(), one.branch));
-    let texts = texts.chain(tips.iter().map(|tip| format!("{}={}", tip.commit.hex(), tip.name)));
-    let texts: Vec<String> = texts.chain([below_word(&below)]).collect();
-    keep(&store.accepted_commits_path(), key, &texts.join(" "), MOST_PLACES);
+    KnownOfPlace::change(store, root, |known| {
+        known.accepted.retain(|other| other.commit != accepted.commit);
+        known.accepted.insert(0, accepted);
+    });
 }
 
 /// The commit of a branch of a remote repository with which others are compared.
@@ -161,44 +179,45 @@ pub struct TrustedTip {
 }
 
 /// A commit that was trusted before and is not found before the present one of the branch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplacedTip {
-    pub before: ObjectId,
+    pub before: TrustedTip,
     /// Whether the branch lacks it: of a shallow or partial clone nobody can tell.
     pub is_certain: bool,
 }
 
+impl ReplacedTip {
+    /// Returns in words what is not as it was. `now` is what the first line says of this tip.
+    pub fn words(&self, now: &TrustedTip) -> String {
+        let [new, old] = [now, &self.before].map(|tip| tip.commit.hex()[..12].to_owned());
+        if self.before.name == now.name {
+            return format!(
+                "the trusted branch was replaced: {} ({new}) does not contain {old}, which was trusted before",
+                now.name
+            );
+        }
+        let before = &self.before.name;
+        format!(
+            "the trusted branch is another one: {} ({new}) and {before} ({old}), which was trusted before, have diverged",
+            now.name
+        )
+    }
+}
+
 /// Returns the commit of the branch (else of any) that was trusted last, if it is not found before the present one.
 pub fn replaced_tip(store: &Store, (root, storage): (&Path, &GitStorage), now: &TrustedTip) -> Option<ReplacedTip> {
-    let tips = own_tips(store, root);
-    let last = tips.iter().find(|tip| tip.name == now.name).or_else(|| tips.first())?.commit;
-    let is_there = !storage.find_ancestors(&BTreeSet::from([last]), now.commit, MOST_BEHIND).is_empty();
-    (!is_there).then(|| ReplacedTip { before: last, is_certain: !storage.lacks_objects_by_design() })
+    let tips = KnownOfPlace::of(store, root).tips;
+    let last = tips.iter().find(|tip| tip.name == now.name).or_else(|| tips.first())?;
+    let is_there = !storage.find_ancestors(&BTreeSet::from([last.commit]), now.commit, MOST_BEHIND).is_empty();
+    (!is_there).then(|| ReplacedTip { before: last.clone(), is_certain: !storage.lacks_objects_by_design() })
 }
 
 /// Keeps the commit as the one that was trusted last.
 pub fn keep_trusted_tip(store: &Store, root: &Path, tip: TrustedTip) {
-    let mut tips = own_tips(store, root);
-    if tips.first() == Some(&tip) {
-        return;
-    }
-    tips.retain(|other| other.name != tip.name);
-    tips.insert(0, tip);
-    tips.truncate(MOST_ACCEPTED);
-    keep_all(store, root, &own_accepted(store, root), &tips);
-}
-
-fn own_tips(store: &Store, root: &Path) -> Vec<TrustedTip> {
-    let kept = key_of_place(root).and_then(|key| find(&store.accepted_commits_path(), key));
-    kept.map(|kept| parse_tips(&kept)).unwrap_or_default()
-}
-
-fn parse_tips(line: &str) -> Vec<TrustedTip> {
-    let tips = line.split(' ').filter_map(|one| {
-        let (commit, name) = one.split_once('=')?;
-        Some(TrustedTip { name: name.to_owned(), commit: ObjectId::parse(commit)? })
+    KnownOfPlace::change(store, root, |known| {
+        known.tips.retain(|other| other.name != tip.name);
+        known.tips.insert(0, tip);
     });
-    tips.collect()
 }
 
 /// Returns the commits of the branches of remote repositories that are trusted where nobody names another one.
@@ -219,9 +238,9 @@ fn usual_tips(storage: &GitStorage) -> Vec<TrustedTip> {
 /// checked out. The branches that are trusted now, or were at `former`, are kept too.
 pub(crate) fn keep_first_commit(store: &Store, root: &Path, former: Option<&str>) {
     let Ok(Some(repository)) = ProjectRepository::open(root) else { return };
-    let (Ok(Some(commit)), true) = (repository.storage.head(), own_accepted(store, root).is_empty()) else { return };
+    let (Ok(Some(commit)), true) = (repository.storage.head(), KnownOfPlace::of(store, root).accepted.is_empty()) else { return };
     let former = former.map(|path| line_of_path(store, Path::new(path))).unwrap_or_default();
-    let (mut accepted, mut tips) = (parse_accepted(&former), parse_tips(&former));
+    let KnownOfPlace { mut accepted, mut tips } = KnownOfPlace::parse(&former);
     if accepted.is_empty() {
         accepted = accepted_elsewhere(store, &repository, commit, &[]);
     }
@@ -232,7 +251,7 @@ pub(crate) fn keep_first_commit(store: &Store, root: &Path, former: Option<&str>
         let branch = repository.storage.checked_out_branch().ok().flatten().unwrap_or_default();
         accepted.push(AcceptedCommit { commit, branch });
     }
-    keep_all(store, root, &accepted, &tips);
+    KnownOfPlace::change(store, root, |known| *known = KnownOfPlace { accepted, tips });
 }
 
 /// Returns what is kept of a project that lay in the main working tree of a repository at this path. Nothing has to be there.
@@ -278,13 +297,28 @@ fn find(path: &Path, key: Digest) -> Option<String> {
     text.lines().find_map(|line| line.strip_prefix(&key)?.strip_prefix(' ')).map(str::to_owned)
 }
 
-/// Keeps a value by its key, and forgets the oldest where there are too many.
-fn keep(path: &Path, key: Digest, value: &str, most: usize) {
+/// Changes the value of a key, which is empty if there is none, while nobody else changes the file, and forgets the oldest where there are
+/// more than `most`.
+fn update(path: &Path, (key, most): (Digest, usize), change: impl FnOnce(&str) -> String) {
+    // Where there is no store, nothing is kept.
+    let Some(directory) = path.parent().filter(|directory| directory.parent().is_some_and(Path::is_dir)) else { return };
+    let lock = lock_directory(directory, LOCK_WAIT);
     let (text, key) = (std::fs::read_to_string(path).unwrap_or_default(), key.hex());
-    let others: Vec<&str> = text.lines().filter(|line| !line.starts_with(&key)).collect();
+    let (own, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with(&key));
+    let line = format!("{key} {}", change(own.first().and_then(|line| line.split_once(' ')).map_or("", |(_, value)| value)));
+    if own == [line.as_str()] {
+        return;
+    }
     let newest = others.len().saturating_sub(most - 1);
     let lines = others[newest..].iter().map(|line| format!("{line}\n")).collect::<String>();
-    if let Err(error) = store::write_tree_index(path, format!("{lines}{key} {value}\n").as_bytes()) {
+    let written = match lock {
+        Ok(Some(_held)) => {
+            store::write_tree_index(path, format!("{lines}{line}\n").as_bytes()).map_err(|error| error.to_string())
+        }
+        Ok(None) => Err("another process holds the lock for too long".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    if let Err(error) = written {
         tracing::warn!("what is known of a commit was not kept: {error}");
     }
 }
@@ -302,14 +336,24 @@ mod tests {
         let key = |number: usize| Digest::of(number.to_string().as_bytes());
         assert_eq!(find(&path, key(0)), None);
         for number in 0..=MOST {
-            keep(&path, key(number), &format!("d{number}"), MOST);
+            update(&path, (key(number), MOST), |_| format!("d{number}"));
         }
         assert_eq!(find(&path, key(0)), None);
         assert_eq!((find(&path, key(1)), find(&path, key(MOST))), (Some("d1".to_owned()), Some(format!("d{MOST}"))));
-        keep(&path, key(1), "another", MOST);
+        update(&path, (key(1), MOST), |_| "another".to_owned());
         assert_eq!(find(&path, key(1)).as_deref(), Some("another"));
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), MOST);
         std::fs::write(&path, "no line\n").unwrap();
         assert_eq!(find(&path, key(1)), None);
+    }
+
+    #[test]
+    fn processes_that_keep_something_at_once_lose_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("trees/accepted-commits");
+        let key = |number: usize| Digest::of(number.to_string().as_bytes());
+        let keep = |place: usize| (0..10).for_each(|one| update(&path, (key(place), 100), |kept| format!("{kept}{one}")));
+        std::thread::scope(|scope| (0..8).for_each(|place| drop(scope.spawn(move || keep(place)))));
+        (0..8).for_each(|place| assert_eq!(find(&path, key(place)).as_deref(), Some("0123456789"), "{place}"));
     }
 }

@@ -82,8 +82,8 @@ pub use cycle::PersonPresence;
 pub use deciding_files::{DecidingFilesBefore, decides_the_verdict};
 pub use dependency::{UnmetDependency, UnmetReason, unmet_dependencies};
 pub use environment_digest::{
-    DigestCertainty, EarlierLook, EnvironmentSurvey, LookedEnvironments, SurveyExtent, SurveyScope, SurveyedEnvironment,
-    changed_between, configures_tools, environments_in_project, is_pinned, pinned,
+    DigestCertainty, EVERY_FILE, EarlierLook, EnvironmentSurvey, LookedEnvironments, SurveyExtent, SurveyScope,
+    SurveyedEnvironment, changed_between, configures_tools, environments_in_project, is_pinned, pinned,
 };
 pub use error::{ProjectError, system_error_behind};
 pub use evidence::{Evidence, HeldLedger, LastReport, StepObserver};

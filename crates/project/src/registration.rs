@@ -371,14 +371,14 @@ impl RootDirectory {
     }
 
     /// Returns the owner, in doubt the project to whose place the directory belongs: one that was moved over the place of another, or
-    /// merely resembles it, does not become that place by being the same project as before.
+    /// merely resembles it, does not become that place by being the same project as before. A directory that only got the number of one
+    /// that was removed is new.
     fn by_place(&self, owner: DirectoryOwner, store: &Store, index: &store::StoreIndex) -> Result<DirectoryOwner, ProjectError> {
         let DirectoryOwner::Doubtful(doubt) = owner else { return Ok(owner) };
         let former = former_identities(store, index, self)?.into_iter().next();
         let owning = former.filter(|former| former.likeness.is_same_place());
-        Ok(DirectoryOwner::Doubtful(match owning {
-            Some(former) => ResemblingProject { project: former.project, registered_path: former.path, ..doubt },
-            None => doubt,
+        Ok(owning.map_or(DirectoryOwner::Unknown, |former| {
+            DirectoryOwner::Doubtful(ResemblingProject { project: former.project, registered_path: former.path, ..doubt })
         }))
     }
 

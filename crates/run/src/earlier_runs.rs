@@ -18,7 +18,7 @@ use proctor_model::{
     CheckCoverage, CheckRecord, Digest, FewerTests, LISTED_TESTS, LedgerLine, OverallResult, PlanNote, PlanOrigin, ResultType,
     RunId, RunLine, Sequence, TestCase, TestOutcome,
 };
-use proctor_project::{Evidence, LastRuns, RunRequest, commits_before, is_told_by};
+use proctor_project::{EVERY_FILE, Evidence, LastRuns, RunRequest, commits_before, is_told_by};
 
 /// At most this many earlier runs of the task are compared with the run.
 const RUNS: u32 = 50;
@@ -236,8 +236,8 @@ fn other_programs(facts: &RunFacts, last: &ExecutionReportV2) -> Option<PlanNote
     let differ = |name: &&str| match (before.get(name), now.get(name)) {
         (Some(before), Some(now)) => before != now,
         // A different plan starts different programs, so a program that only one of the runs has is not worth a note.
-        // A toolchain that one of the runs does not name was not hashed yet.
-        (Some(_), None) | (None, Some(_)) => has_same_plan && !name.starts_with(TOOLCHAIN),
+        // A toolchain that one of the runs does not name was not hashed yet, and not every run looks at every file.
+        (Some(_), None) | (None, Some(_)) => has_same_plan && !name.starts_with(TOOLCHAIN) && !name.ends_with(EVERY_FILE),
         (None, None) => false,
     };
     let changed: Vec<String> =

@@ -2,13 +2,13 @@
 //! objects, and [`proctor_plan::changes`] says what of them is named.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::gate::errors::from_git_read_error;
-use crate::gate::plans::started_files;
+use crate::gate::plans;
 use crate::gate::policy::configuration_of;
 use proctor_evidence::{AcceptedOf, Store};
 use proctor_git::{GitReadError, ObjectId};
@@ -56,10 +56,10 @@ pub(super) fn changes_beside(
     let failed = |error: GitReadError| from_git_read_error(storage, &error);
     let tree = |commit| repository.project_tree_of(commit).map_err(failed);
     let trees = [tree(trusted)?, tree(commit)?];
-    let mut started = BTreeSet::new();
-    for (tree, configuration) in trees.into_iter().zip([before, now]) {
-        started.extend(started_files(storage, tree, configuration).map_err(failed)?);
-    }
+    let mut started = plans::started(storage, trees[0], before).map_err(failed)?;
+    let started_now = plans::started(storage, trees[1], now).map_err(failed)?;
+    started.files.extend(started_now.files);
+    started.words.extend(started_now.words);
     let changed = changed_paths_between(storage, trees).map_err(failed)?;
     let text = |object: Option<ObjectId>| -> Result<Option<String>, GitReadError> {
         // What is in the place of a submodule is a commit of another repository.

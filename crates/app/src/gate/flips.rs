@@ -22,7 +22,7 @@ impl FlippedCheck {
     /// Returns the words that a person accepts. They name the last failure: another one is not accepted by them.
     pub fn words(&self) -> String {
         let Flip { run, reds, greens, .. } = &self.flip;
-        let times = if *reds == 1 { String::new() } else { format!(" in {reds} runs, the last one") };
+        let times = if *reds == 1 { " in".to_owned() } else { format!(" in {reds} runs, the last one") };
         let named = match &self.flip.tests[..] {
             [] => String::new(),
             [only] => format!(" (`{only}`)"),

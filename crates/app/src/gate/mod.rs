@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::gate::beside::{ChangesBeside, ToolchainsNow};
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
 use crate::gate::notes::Attested;
-use crate::gate::policy::Trusted;
+use crate::gate::policy::{Trusted, TrustedBecause};
 use crate::project::{inputs, opening, setup};
 use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;
@@ -139,13 +139,7 @@ pub(crate) fn look(
         .and_then(|tip| Some((tip, replaced_tip(&store, (&repository.root, storage), tip)?)));
     let says_nothing = !is_followed && (replaced.is_some() || trusted.says_nothing_of(commit, storage));
     let certain = replaced.filter(|(_, replaced)| replaced.is_certain);
-    if let Some((tip, replaced)) = certain {
-        let [now, before] = [tip.commit, replaced.before].map(|commit| commit.hex()[..12].to_owned());
-        compared.lowered.push(format!(
-            "the trusted branch was replaced: {} ({now}) does not contain {before}, which was trusted before",
-            tip.name
-        ));
-    }
+    compared.lowered.extend(certain.as_ref().map(|(tip, replaced)| replaced.words(tip)));
     let branch = match (question.revision, storage.is_branch(question.revision)) {
         (named, Ok(true)) => named.to_owned(),
         (_, Ok(false) | Err(_)) => storage.checked_out_branch().ok().flatten().unwrap_or_default(),
@@ -166,11 +160,22 @@ pub(crate) fn look(
         policy_from.push_str(", beside which only the approved plan stands");
     }
     let own = policy::configuration_of(repository, commit)?;
-    let base = match last.as_ref().unwrap_or(&trusted) {
-        Trusted::Commit { commit: base, configuration, .. } if *base != commit => Some((*base, configuration.as_ref())),
-        Trusted::Commit { .. } | Trusted::File { .. } | Trusted::Defaults => None,
+    let beside = last.as_ref().unwrap_or(&trusted).commit().filter(|beside| *beside != commit);
+    let base = match beside {
+        // What only the trusted branch has since the two parted is nothing that the commit takes away. What a push replaces is gone there.
+        Some(base) if last.is_none() && !trusted.is_because(TrustedBecause::Target) => {
+            let parted = storage.merge_base(base, commit).unwrap_or(base);
+            if parted != base {
+                policy_from.push_str(&format!("; compared with {}, where the commit left it", &parted.hex()[..12]));
+            }
+            Some(parted)
+        }
+        base => base,
     };
-    let mut beside = match base {
+    // An old configuration that nobody can read any more starts nothing.
+    let base = base.map(|base| (base, policy::configuration_of(repository, base).unwrap_or_default()));
+    let base = base.as_ref().map(|(base, configuration)| (*base, configuration));
+    let mut changed = match base {
         Some(base) => beside::changes_beside(repository, [base, (commit, &own)])?,
         None => ChangesBeside::default(),
     };
@@ -229,7 +234,7 @@ pub(crate) fn look(
             let now = archive.tests_of_runs(&repository.root, tree.digest, &runs)?;
             let before = beside::trusted_tests(&mut archive, repository, base, &compared.policy, &digest_of)?.zip(now);
             if let Some((before, now)) = before {
-                beside.changes = with_recorded_tests(beside.changes, &before, &now);
+                changed.changes = with_recorded_tests(changed.changes, &before, &now);
             }
         }
         let plans_of = |task: &TaskId| {
@@ -238,15 +243,15 @@ pub(crate) fn look(
         };
         let by_policy = (&compared.policy, judged.judgements.as_slice());
         flipped = flips::flipped_checks(&mut archive, (&repository.root, tree.digest), by_policy, &plans_of)?;
-        let asked = beside.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
+        let asked = changed.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
         compared.lowered.extend(asked.clone().map(ToString::to_string));
         if !compared.lowered.is_empty() || !flipped.is_empty() {
             // Whether a change was accepted is asked for in any case. What cannot be read accepts nothing.
-            let files = asked.filter_map(|change| beside.accepted_by(change)?.noted_at()).take(MOST_FILES_WITH_NOTES).collect();
+            let files = asked.filter_map(|change| changed.accepted_by(change)?.noted_at()).take(MOST_FILES_WITH_NOTES).collect();
             let read = of_notes(AttestedWhere::NotesAndBundles, tree.digest, &files);
             attested.accepted = read.map(|read| read.accepted).unwrap_or_default();
         }
-        accepted = take_accepted(&mut compared.lowered, &attested.accepted, (trusted.commit(), &beside));
+        accepted = take_accepted(&mut compared.lowered, &attested.accepted, (trusted.commit(), &changed));
         let of_trusted: Vec<_> = attested.accepted.iter().filter(|(_, of)| of.is_beside(trusted.commit())).collect();
         let unaccepted = flips::take_accepted_flips(&flipped, &of_trusted, &mut accepted);
         flips::refuse_flips(&mut judged.judgements, &unaccepted, &compared.policy);
@@ -269,7 +274,7 @@ pub(crate) fn look(
         }
     }
     if tree.is_err() {
-        let asked = beside.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
+        let asked = changed.changes.iter().filter(|change| change.kind.asks(compared.policy.weakened));
         compared.lowered.extend(asked.map(ToString::to_string));
     }
     let tree = tree.map(|tree| tree.digest);
@@ -285,7 +290,7 @@ pub(crate) fn look(
     // Whoever asks names a commit or a file for one answer. Any other proved commit was compared with what was accepted before it.
     let is_accepted_here = says_nothing && !compared.lowered.iter().any(|one| one == policy::WEAKER_THAN_DEFAULTS);
     let newly_accepted = match &trusted {
-        _ if trusted.is_named() => None,
+        _ if trusted.is_because(TrustedBecause::Named) => None,
         Trusted::Commit { .. } | Trusted::Defaults if state == GateState::Proved => {
             Some(AcceptedCommit { commit, branch: branch.clone() })
         }
@@ -310,11 +315,11 @@ pub(crate) fn look(
         lowered: compared.lowered,
         proof: proved,
         flipped,
-        accepted_files: beside.by_text(),
-        changes: beside.changes,
+        accepted_files: changed.by_text(),
+        changes: changed.changes,
         accepted,
         trusted: trusted.commit(),
-        beside: base.map(|(base, _)| base),
+        beside,
         is_accepted_here,
         is_replaced: certain.is_some(),
         tip: tip.clone(),

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::CommandError;
 use crate::gate::errors::from_git_read_error;
 use proctor_git::{GitReadError, GitStorage, ObjectId};
-use proctor_model::{Digest, GatePolicy, Plan, TaskId};
+use proctor_model::{Digest, GatePolicy, Plan, TaskId, has_word};
+use proctor_plan::changes::{Started, is_file_of_targets};
 use proctor_plan::config::Configuration;
 use proctor_plan::spec::specification::SPECIFICATION_SUFFIX;
 use proctor_plan::spec::{self, DiskFiles, ProjectFiles, changed_actions, plan_digest, plan_terms};
@@ -61,9 +62,11 @@ pub(super) fn required_plans(
     Ok(required.collect())
 }
 
-/// Words before which a command may stand: interpreters, and programs that start another one.
-const STARTERS: &str =
-    "sh bash dash zsh ksh python python3 node deno bun perl ruby env exec time nice timeout uv run poetry npx xvfb-run source .";
+/// Words before which a command may stand: interpreters, programs that start another one, and those of a shell.
+const STARTERS: &str = "sh bash dash zsh ksh python python3 node deno bun perl ruby env exec time nice timeout uv run poetry npx xvfb-run source . \
+     if then else elif while until do !";
+/// The most files that are read for what they start.
+const MOST_STARTED: usize = 200;
 
 /// Returns the words of a command that name what it starts: its program, and what an interpreter is given to run.
 fn started_words(script: &str) -> Vec<&str> {
@@ -74,33 +77,63 @@ fn started_words(script: &str) -> Vec<&str> {
     };
     let mut started = Vec::new();
     for command in script.split(is_end) {
-        let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\''])).filter(|word| !word.is_empty());
+        // A recipe of `make` may begin with marks.
+        let words = command.trim_start().trim_start_matches(['@', '-', '+']).split_whitespace();
+        let mut words = words.map(|word| word.trim_matches(['"', '\''])).filter(|word| !word.is_empty());
         started.extend(words.find(|word| !is_before(word)));
     }
     started
 }
 
-/// Returns the paths of files that the checks of a commit start, as they would be written from the project's root.
-pub(super) fn started_files(
+/// Returns what the checks of a commit start: files, and what these, targets and scripts of packages start in turn.
+pub(super) fn started(
     storage: &GitStorage,
     tree: Option<ObjectId>,
     configuration: &Configuration,
-) -> Result<BTreeSet<String>, GitReadError> {
+) -> Result<Started, GitReadError> {
     let files = CommittedFiles::new(storage, tree);
-    let plan = plan(configuration, &files);
-    let mut paths = BTreeSet::new();
-    for action in plan.iter().flat_map(Plan::actions) {
-        let directory = action.directory.to_string_lossy();
-        let (whole, argv) = (action.command.argv.join(" "), &action.command.argv);
+    let (mut started, mut known) = (Started::default(), BTreeSet::new());
+    // Each with its directory, and whether it is for a shell.
+    let mut waiting: Vec<(String, String, bool)> = Vec::new();
+    for action in plan(configuration, &files).iter().flat_map(Plan::actions) {
+        let argv = &action.command.argv;
         // A script for a shell is one word of the command.
-        let scripts = argv.iter().filter(|word| word.contains(char::is_whitespace)).map(String::as_str);
-        for word in std::iter::once(whole.as_str()).chain(scripts).flat_map(started_words) {
-            let word = word.trim_start_matches("./");
-            paths.insert(if directory.is_empty() { word.to_owned() } else { format!("{directory}/{word}") });
+        let scripts = argv.iter().filter(|word| word.contains(char::is_whitespace)).cloned();
+        let all = std::iter::once(argv.join(" ")).chain(scripts);
+        waiting.extend(all.map(|script| (action.directory.to_string_lossy().into_owned(), script, true)));
+    }
+    while let Some((directory, script, is_of_shell)) = waiting.pop() {
+        let at = |word: &str| if directory.is_empty() { word.to_owned() } else { format!("{directory}/{word}") };
+        let text = |path: &str| files.read(path).and_then(|bytes| String::from_utf8(bytes).ok());
+        let words = script.split(|one: char| !one.is_alphanumeric() && !"-_:./".contains(one));
+        started
+            .words
+            .extend(words.flat_map(|word| word.split(':').chain([word])).filter(|word| !word.is_empty()).map(str::to_owned));
+        let programs = if is_of_shell { started_words(&script) } else { Vec::new() };
+        let mut paths: Vec<String> = programs.iter().map(|word| at(word.trim_start_matches("./"))).collect();
+        started.files.extend(paths.iter().cloned());
+        // `make` and the like start what their file of targets says.
+        if programs.iter().any(|word| has_word("make gmake just task nox invoke rake", word)) {
+            paths.extend(files.names(&directory).into_iter().filter(|name| is_file_of_targets(name)).map(|name| at(&name)));
+        }
+        for path in paths {
+            if known.len() < MOST_STARTED && files.exists(&path) && known.insert(path.clone()) {
+                let name = path.rsplit('/').next().unwrap_or(&path);
+                let is_of_shell = !name.contains('.') || [".sh", ".bash", ".mk"].iter().any(|end| name.ends_with(end));
+                waiting.extend(text(&path).map(|text| (directory.clone(), text, is_of_shell)));
+            }
+        }
+        let package = text(&at("package.json")).and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
+        for (name, script) in package.iter().filter_map(|package| package["scripts"].as_object()).flatten() {
+            let of_name = [Some(name.as_str()), name.strip_prefix("pre"), name.strip_prefix("post")];
+            let is_called = of_name.into_iter().flatten().any(|name| started.words.contains(name));
+            if is_called && known.insert(format!("{directory} {name}")) {
+                waiting.extend(script.as_str().map(|script| (directory.clone(), script.to_owned(), true)));
+            }
         }
     }
     files.finish()?;
-    Ok(paths)
+    Ok(started)
 }
 
 /// Returns what the commit's plans are made from, as one digest: another one may be a weaker plan, which needs an approval of its own.

@@ -148,9 +148,8 @@ impl Trusted {
         format!("; compared with {commit}, which was accepted last in this store")
     }
 
-    /// Returns whether whoever asks named the trusted commit.
-    pub(super) fn is_named(&self) -> bool {
-        matches!(self, Self::Commit { why: TrustedBecause::Named, .. })
+    pub(super) fn is_because(&self, of: TrustedBecause) -> bool {
+        matches!(self, Self::Commit { why, .. } if *why == of)
     }
 
     /// Returns the commit that the gate's policy comes from; `None` if it comes from a file or from proctor's defaults.

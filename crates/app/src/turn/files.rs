@@ -12,9 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::hook::{AddedPart, HookLine, SessionState};
-use proctor_evidence::{WaitDecision, lock_hooks, read_regular_file};
+use proctor_evidence::{lock_directory, read_regular_file};
 use proctor_model::Digest;
-use proctor_sandbox::process::clock;
 
 /// The largest file that is read, in bytes.
 const LONGEST_FILE: u64 = 8 << 20;
@@ -57,9 +56,7 @@ impl HookFiles {
         session: &str,
         change: impl FnOnce(&mut SessionState) -> T,
     ) -> (T, io::Result<()>) {
-        let begun = clock::monotonic();
-        let mut waiting = || if clock::monotonic().since(begun) < LOCK_WAIT { WaitDecision::GoOn } else { WaitDecision::GiveUp };
-        let lock = lock_hooks(&self.directory, &mut waiting);
+        let lock = lock_directory(&self.directory, LOCK_WAIT);
         let mut state = self.session(agent, session);
         let before = state.clone();
         let changed = change(&mut state);

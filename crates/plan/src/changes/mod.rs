@@ -6,16 +6,17 @@
 //! `recorded` compares the tests that runs recorded.
 
 mod lines;
+mod recorded;
 mod settings;
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::changes::lines::{find_gone_tests, find_skips, find_suppressions};
-use crate::changes::settings::{find_changed_settings, is_configuration};
+use crate::changes::lines::{KnownTests, find_gone_tests, find_skips, find_suppressions};
+use crate::changes::settings::{MovedSettings, find_changed_settings, is_configuration};
 use proctor_model::{WeakenedChanges, has_word, words};
 
-pub use crate::changes::lines::{RecordedTest, RecordedTests, lost_tests, with_recorded_tests};
+pub use crate::changes::recorded::{RecordedTest, RecordedTests, lost_tests, with_recorded_tests};
 
 /// The most characters of a value or line that is named.
 const LONGEST: usize = 120;
@@ -100,21 +101,34 @@ words! {
         Suppression "a finding is silenced in", LeftTree "a file left the tree,", FileGone "a file is gone,"
 }
 
+/// What the checks of two commits start.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Started {
+    /// The paths of files, also of those that such a file or a target starts.
+    pub files: BTreeSet<String>,
+    /// The words of all commands, among which are the names of the scripts that a package manager runs. Empty if no check is known.
+    pub words: BTreeSet<String>,
+}
+
 /// Returns what changed between two commits that can make the judged one green, sorted by kind, each once.
-///
-/// `started` has the paths of files that the checks of either commit start.
-pub fn find_gate_changes(files: &[ChangedFile<'_>], started: &BTreeSet<String>) -> Vec<GateChange> {
+pub fn find_gate_changes(files: &[ChangedFile<'_>], started: &Started) -> Vec<GateChange> {
     let mut found = find_gone_tests(files);
     let ignored: Vec<&str> = files.iter().flat_map(added_rules).collect();
+    let known = KnownTests::of(files.iter().map(|file| (file.path, file.before.unwrap_or_default())));
+    let moved = MovedSettings::between(files);
     for file in files {
-        found.extend(changes_of_file(file, started, &ignored));
+        found.extend(changes_of_file(file, started, (&ignored, &known, &moved)));
     }
     found.sort();
     found.dedup();
     found
 }
 
-fn changes_of_file(file: &ChangedFile<'_>, started: &BTreeSet<String>, ignored: &[&str]) -> Vec<GateChange> {
+fn changes_of_file(
+    file: &ChangedFile<'_>,
+    started: &Started,
+    (ignored, known, moved): (&[&str], &KnownTests, &MovedSettings),
+) -> Vec<GateChange> {
     let change = |kind, what: String| GateChange { kind, file: file.path.to_owned(), what };
     let name = file.path.rsplit('/').next().unwrap_or(file.path);
     let mut found = Vec::new();
@@ -124,7 +138,7 @@ fn changes_of_file(file: &ChangedFile<'_>, started: &BTreeSet<String>, ignored: 
         (false, _) => "added",
     };
     // A file that is new cannot be named by a check of the trusted commit.
-    if file.is_there.0 && (started.contains(file.path) || is_file_of_targets(name)) {
+    if file.is_there.0 && (started.files.contains(file.path) || is_file_of_targets(name)) {
         found.push(change(ChangeKind::Command, format!("{how}: it is a command of checks")));
     } else if file.is_there == (true, false) {
         match ignored.iter().find(|rule| is_ignored_by(file.path, rule)) {
@@ -138,8 +152,8 @@ fn changes_of_file(file: &ChangedFile<'_>, started: &BTreeSet<String>, ignored: 
     if let Some(module) = file.path.strip_suffix(".pyi").filter(|_| file.is_there == (false, true)) {
         found.push(change(ChangeKind::Suppression, format!("added: type checkers read it in the place of `{module}.py`")));
     }
-    found.extend(find_changed_settings(file).into_iter().map(|(kind, what)| change(kind, what)));
-    found.extend(find_skips(file).into_iter().map(|what| change(ChangeKind::TestSkipped, what)));
+    found.extend(find_changed_settings(file, &started.words, moved).into_iter().map(|(kind, what)| change(kind, what)));
+    found.extend(find_skips(file, known).into_iter().map(|what| change(ChangeKind::TestSkipped, what)));
     found.extend(find_suppressions(file).into_iter().map(|what| change(ChangeKind::Suppression, what)));
     found
 }
@@ -163,9 +177,10 @@ fn is_ignored_by(path: &str, rule: &str) -> bool {
 }
 
 /// Returns whether a file of this name defines targets that checks may call, such as a makefile.
-fn is_file_of_targets(name: &str) -> bool {
+pub fn is_file_of_targets(name: &str) -> bool {
     const NAMES: &str = "\
-        makefile gnumakefile justfile .justfile noxfile.py taskfile.yml taskfile.yaml rakefile dodo.py tasks.py";
+        makefile makefile.am gnumakefile justfile .justfile noxfile.py taskfile.yml taskfile.yaml taskfile.dist.yml rakefile dodo.py \
+        tasks.py gruntfile.js gulpfile.js jakefile.js build.xml earthfile sconstruct wscript magefile.go";
     let lower = name.to_ascii_lowercase();
     has_word(NAMES, &lower) || lower.ends_with(".mk") || lower.ends_with(".just")
 }

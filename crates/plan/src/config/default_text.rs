@@ -51,11 +51,11 @@ fn with_questions(text: &str) -> String {
 /// Returns the line that says to which change of a setting a person must agree; empty if a person need not agree to any
 /// change.
 fn question(path: &str) -> String {
-    let Some(row) = row_of(path) else { return String::new() };
-    match row.asked {
+    let Some((when, asked)) = row_of(path) else { return String::new() };
+    match asked {
         Asked::After => String::new(),
-        Asked::Before => format!("# Asked for: {}.\n", row.when.words()),
-        Asked::AtFirst => format!("# Asked for: {}; more than the default at the first run, too.\n", row.when.words()),
+        Asked::Before => format!("# Asked for: {}.\n", when.words()),
+        Asked::AtFirst => format!("# Asked for: {}; more than the default at the first run, too.\n", when.words()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::config::settings::Configuration;
 use crate::config::values::{duration_text, word_of};
 use crate::config::weaker_when::NO_LIMIT;
 use crate::config::weaker_when::WeakerWhen::{self, Added, Changed, Higher, Later, Lower, Removed};
-use proctor_model::{ByteSize, JudgedSettings, SettingValue};
+use proctor_model::{ByteSize, JudgedSettings, SettingValue, has_word};
 
 /// The setting that names the branch whose rules are approved.
 pub const FOLLOW: &str = "gate.follow";
@@ -33,14 +33,13 @@ pub const ENV_FILE: &str = "environment.env_file";
 const SIZES: &[&str] = &["evidence.max_bytes", "sandbox.max_snapshot_bytes", "sandbox.max_written", "sandbox.memory"];
 
 /// A setting that a person may be asked about (S7).
-#[derive(Clone, Copy)]
-pub(crate) struct SettingRow {
+struct SettingRow {
     key: &'static str,
     /// The change that opens more of the machine, or that may make a commit easier to prove.
-    pub(crate) when: WeakerWhen,
-    pub(crate) asked: Asked,
-    /// Reads the value that an approval records; `None` for a setting of an action, which the plan holds.
-    value: Option<fn(&Configuration) -> SettingValue>,
+    when: WeakerWhen,
+    asked: Asked,
+    /// Reads the value that an approval records.
+    value: fn(&Configuration) -> SettingValue,
 }
 
 /// When a person is asked about a change of a setting.
@@ -56,7 +55,7 @@ pub(crate) enum Asked {
 }
 
 const fn rule(key: &'static str, when: WeakerWhen, value: fn(&Configuration) -> SettingValue) -> SettingRow {
-    SettingRow { key, when, asked: Asked::After, value: Some(value) }
+    SettingRow { key, when, asked: Asked::After, value }
 }
 
 const fn first(key: &'static str, when: WeakerWhen, value: fn(&Configuration) -> SettingValue) -> SettingRow {
@@ -67,14 +66,23 @@ const fn wide(key: &'static str, when: WeakerWhen, value: fn(&Configuration) -> 
     SettingRow { asked: Asked::AtFirst, ..rule(key, when, value) }
 }
 
-const fn of_plan(key: &'static str, when: WeakerWhen) -> SettingRow {
-    SettingRow { key, when, asked: Asked::Before, value: None }
-}
-
 const NETWORK: WeakerWhen = Later(&["off", "loopback", "open"]);
 
-/// Every setting of the project as a whole that can open the machine or weaken a verdict, and the settings of actions that are asked for
-/// before a run.
+/// The settings of actions that are asked for before a run, which the plan holds.
+const OF_PLAN: &[(&str, WeakerWhen)] = &[
+    ("check.writes", Added),
+    ("check.snapshot", Later(&["auto", "off"])),
+    ("check.network prerequisite.network", NETWORK),
+    (
+        "prerequisite.command prerequisite.shell prerequisite.directory prerequisite.environment prerequisite.when_changed \
+         prerequisite.creates prerequisite.service prerequisite.ready.url prerequisite.ready.port prerequisite.ready.command \
+         prerequisite.ready.timeout prerequisite.ready.interval prerequisite.ready.attempt_timeout cleanup.command cleanup.shell \
+         cleanup.directory cleanup.environment approval.allowed_signers",
+        Changed,
+    ),
+];
+
+/// Every setting of the project as a whole that can open the machine or weaken a verdict.
 const ROWS: &[SettingRow] = &[
     wide("project.inputs", Added, |all| list(&all.inputs.outside())),
     rule("project.tests.none", Added, |all| list(all.no_tests.as_slice())),
@@ -156,40 +164,19 @@ const ROWS: &[SettingRow] = &[
     wide("govern.reviewer.pass_environment", Added, |all| list(&all.govern.reviewer.pass_environment)),
     wide("govern.reviewer.visible", Added, |all| list(&all.govern.reviewer.visible)),
     wide("govern.reviewer.writable", Added, |all| list(&all.govern.reviewer.writable)),
-    of_plan("check.writes", Added),
-    of_plan("check.snapshot", Later(&["auto", "off"])),
-    of_plan("check.network", NETWORK),
-    of_plan("prerequisite.command", Changed),
-    of_plan("prerequisite.shell", Changed),
-    of_plan("prerequisite.directory", Changed),
-    of_plan("prerequisite.environment", Changed),
-    of_plan("prerequisite.when_changed", Changed),
-    of_plan("prerequisite.creates", Changed),
-    of_plan("prerequisite.service", Changed),
-    of_plan("prerequisite.network", NETWORK),
-    of_plan("prerequisite.ready.url", Changed),
-    of_plan("prerequisite.ready.port", Changed),
-    of_plan("prerequisite.ready.command", Changed),
-    of_plan("prerequisite.ready.timeout", Changed),
-    of_plan("prerequisite.ready.interval", Changed),
-    of_plan("prerequisite.ready.attempt_timeout", Changed),
-    of_plan("cleanup.command", Changed),
-    of_plan("cleanup.shell", Changed),
-    of_plan("cleanup.directory", Changed),
-    of_plan("cleanup.environment", Changed),
-    of_plan("approval.allowed_signers", Changed),
 ];
 
-/// Returns the row of the setting at a dotted path, such as `sandbox.mode`; `None` if no person is asked about it before a run and no
+/// Returns which change of the setting at a dotted path, such as `sandbox.mode`, is asked about and when; `None` if no person is asked about it before a run and no
 /// approval records it.
-pub(crate) fn row_of(key: &str) -> Option<&'static SettingRow> {
-    ROWS.iter().find(|row| row.key == key)
+pub(crate) fn row_of(key: &str) -> Option<(WeakerWhen, Asked)> {
+    let of_plan = OF_PLAN.iter().find(|(keys, _)| has_word(keys, key)).map(|(_, when)| (*when, Asked::Before));
+    of_plan.or_else(|| ROWS.iter().find(|row| row.key == key).map(|row| (row.when, row.asked)))
 }
 
 /// Returns the values of all settings that belong to the project as a whole and that an approval records.
 pub fn judged_settings(configuration: &Configuration) -> JudgedSettings {
     let mut values: BTreeMap<String, SettingValue> =
-        ROWS.iter().filter_map(|row| Some((row.key.to_owned(), row.value?(configuration)))).collect();
+        ROWS.iter().map(|row| (row.key.to_owned(), (row.value)(configuration))).collect();
     if let Some(variables) = &configuration.environment.file_variables {
         values.insert(ENV_FILE_CONTENT.to_owned(), text(&variables.digest().hex()));
     }
@@ -201,18 +188,18 @@ pub fn weaker_when(key: &str) -> Option<WeakerWhen> {
     if key == ENV_FILE_CONTENT {
         return Some(WeakerWhen::OtherContent);
     }
-    row_of(key).map(|row| row.when)
+    row_of(key).map(|(when, _)| when)
 }
 
 /// Returns whether a setting opens files or variables of the user that have nothing to do with the project. A person
 /// must agree to more than the default of such a setting, even at the first run.
 pub fn opens_the_machine(key: &str, value: &SettingValue) -> bool {
-    row_of(key).is_some_and(|row| row.asked == Asked::AtFirst) || names_a_place_outside(key, value)
+    row_of(key).is_some_and(|(_, asked)| asked == Asked::AtFirst) || names_a_place_outside(key, value)
 }
 
 /// Returns whether a person is asked about a setting before anything runs, if it changes in the direction that its row names.
 pub fn is_asked_first(key: &str, value: &SettingValue) -> bool {
-    row_of(key).is_some_and(|row| row.asked == Asked::Before) || opens_the_machine(key, value)
+    row_of(key).is_some_and(|(_, asked)| asked == Asked::Before) || opens_the_machine(key, value)
 }
 
 /// Returns whether the setting `env_file` names a file outside of the project.
@@ -269,12 +256,17 @@ mod tests {
     fn every_setting_of_the_project_that_can_weaken_is_recorded_and_no_other() {
         let mut expected = keys_of_rules();
         expected.retain(|path| !OF_THE_PLAN.contains(&path.split('.').next().unwrap_or_default()));
-        let mut recorded: Vec<&str> = ROWS.iter().filter(|row| row.value.is_some()).map(|row| row.key).collect();
+        let mut recorded: Vec<&str> = ROWS.iter().map(|row| row.key).collect();
         expected.sort();
         recorded.sort_unstable();
         assert_eq!(recorded, expected);
         let rules = keys_of_rules();
-        let unknown: Vec<&str> = ROWS.iter().map(|row| row.key).filter(|key| !rules.iter().any(|rule| rule == key)).collect();
+        let unknown: Vec<&str> = ROWS
+            .iter()
+            .map(|row| row.key)
+            .chain(OF_PLAN.iter().flat_map(|(keys, _)| keys.split(' ')))
+            .filter(|key| !rules.iter().any(|rule| rule == key))
+            .collect();
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 
