@@ -24,7 +24,8 @@ use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
 use proctor_sandbox::{
-    ChildEnvironment, EnvironmentAdditions, MissingDirectories, SandboxError, SandboxRequest, isolation, second_paths_of,
+    ChildEnvironment, EnvironmentAdditions, KnownReferences, MissingDirectories, SandboxError, SandboxRequest, isolation,
+    second_paths_of,
 };
 
 /// The command-line programs of trackers. They are hidden from models in every directory of the search path.
@@ -229,6 +230,7 @@ fn model_isolation(
         guarded: &[],
         inputs: &[],
         manifests: &BTreeSet::new(),
+        references: &KnownReferences::default(),
         missing: MissingDirectories::Create,
     };
     let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)?;
