@@ -79,23 +79,64 @@ fn of_git_a_check_sees_what_git_owns_and_neither_hooks_nor_other_names() {
     fs::create_dir_all(project.path().join(".git/helpers")).expect("it is ours");
     fs::write(project.path().join(".git/helpers/module.py"), "X = 1\n").expect("it is ours");
     fs::write(project.path().join(".git/hooks/pre-commit"), "#!/bin/sh\n").expect("it is ours");
-    fs::create_dir_all(project.path().join(".git/objects/x")).expect("it is ours");
-    fs::write(project.path().join(".git/objects/x/conftest.py"), "X = 1\n").expect("it is ours");
-    check(
-        &project,
-        &[
-            ".git/helpers/module.py",
-            ".git/helpers",
-            ".git/hooks/pre-commit",
-            ".git/objects/x/conftest.py",
-            ".git/HEAD",
-            ".git/refs",
-            ".git/objects",
-        ],
-    );
+    let foreign = [
+        ".git/objects/x/conftest.py",
+        ".git/BISECT_LOG/conftest.py",
+        ".git/reftable/conftest.py",
+        "../lender/objects/conftest.py",
+    ];
+    for path in foreign.map(|path| project.path().join(path)) {
+        fs::create_dir_all(path.parent().expect("it lies in a directory")).expect("it is ours");
+        fs::write(path, "X = 1\n").expect("it is ours");
+    }
+    let lender = project.root().join("lender/objects");
+    fs::create_dir(lender.join("pack")).expect("it is ours");
+    let lent = format!("{}\n", lender.display());
+    fs::write(project.path().join(".git/objects/info/alternates"), lent).expect("it is ours");
+    let own = [".git/HEAD", ".git/refs", ".git/objects"];
+    let hidden = [".git/helpers/module.py", ".git/helpers", ".git/hooks/pre-commit"];
+    check(&project, &[&hidden[..], &foreign[..], &own[..]].concat());
     project.proctor(["run"]).success();
     let log = log(&project);
     assert_eq!(log.lines().collect::<Vec<_>>(), ["SEEN .git/HEAD", "SEEN .git/refs", "SEEN .git/objects", "LOOKED"]);
+}
+
+#[test]
+fn where_a_check_asked_git_the_gate_names_what_no_digest_has() {
+    for (command, expected) in [("\"python3\", \"look.py\", \"look.py\"", false), ("\"git\", \"describe\", \"--always\"", true)] {
+        let Some(project) = project("namespace") else { return };
+        project.save("proctor.toml", &format!("[[check]]\nname = \"one\"\ncommand = [{command}]\n"));
+        commit_all(&project);
+        project.proctor(["run", "--fresh-caches"]).success();
+        let gate = project.proctor(["gate"]).any_status();
+        assert_eq!(gate.stdout.contains(".git (HEAD, tags, index)"), expected, "{}", gate.snapshot());
+    }
+}
+
+#[test]
+fn an_ignored_worktree_is_not_copied_and_rules_in_ignored_directories_cost_no_snapshot() {
+    let project = Project::new()
+        .file("look.py", LOOK)
+        .file(".gitignore", "/vendor/\n/.worktrees/\n")
+        .file("vendor/.gitignore", "*.tmp\n")
+        .file("vendor/module.py", "X = 1\n");
+    check(&project, &["vendor/module.py", ".worktrees/other/look.py"]);
+    commit_all(&project);
+    git(&project, &["worktree", "add", "--quiet", ".worktrees/other"]);
+    let report = project.proctor(["run"]).success().report();
+    assert_eq!(report["tree"]["snapshot"]["tested"], "snapshot", "{report}");
+    assert_eq!(log(&project).lines().collect::<Vec<_>>(), ["SEEN vendor/module.py", "LOOKED"]);
+}
+
+#[test]
+fn with_too_many_directories_of_packages_a_person_is_asked() {
+    let mut project = Project::new().toml("[[check]]\nname = \"look\"\ncommand = [\"true\"]\n").file(".gitignore", "/env-*/\n");
+    for number in 0..=500 {
+        project = project.file(&format!("env-{number}/pyvenv.cfg"), "");
+    }
+    let run = project.proctor(["run"]).status(3);
+    assert!(run.stderr.contains("has 501 directories of installed packages"), "{}", run.snapshot());
+    assert!(run.stderr.contains("`snapshot = \"off\"`"), "{}", run.snapshot());
 }
 
 #[test]

@@ -289,6 +289,8 @@ pub struct EndedAction {
     pub usage: Option<Usage>,
     /// How the action was isolated; `None` if it was not started.
     pub kept: Option<ReachedIsolation>,
+    /// Whether it may have read HEAD, tags and index of the project's repository, which no digest names.
+    pub used_git: bool,
 }
 
 impl CapturedOutput {

@@ -14,7 +14,7 @@ use proctor_index::IndexError;
 use proctor_model::{CommandExit, HelperDeath, PruneReason, RunId, StopReason, TaskId, TreePath, approve_command};
 use proctor_sandbox::SandboxError;
 use proctor_sandbox::process::{ControlError, LauncherError, SuperviseError};
-use proctor_sandbox::snapshot::SnapshotError;
+use proctor_sandbox::snapshot::{InPlaceReason, SnapshotError};
 use proctor_tree::TreeError;
 
 /// An operation that proctor could not do.
@@ -214,6 +214,11 @@ const DISK_FULL: &str = "the disk with this file, or your quota on it, is full: 
                          `df` says which disk it is, 1 GiB is enough, `proctor prune` removes old evidence";
 
 impl ProjectError {
+    /// Returns the error for a tree, or ignored files, that no copy can be made of.
+    pub fn not_copied(reason: &InPlaceReason) -> Self {
+        Self::TreeNotCopied { reason: reason.to_string(), remedy: reason.remedy() }
+    }
+
     /// Returns whether the disk, or the user's quota on it, is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(system_error_behind(self), Some(libc::ENOSPC | libc::EDQUOT))

@@ -18,7 +18,7 @@ use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, LauncherHandle, Sinks, SuperviseError, supervise,
 };
 use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions};
-use proctor_sandbox::{MissingDirectories, SandboxRequest, SystemPlaces, prepare_sandbox};
+use proctor_sandbox::{KnownReferences, MissingDirectories, SandboxRequest, SystemPlaces, prepare_sandbox};
 
 /// The isolation levels that may be unavailable. A process group is always available.
 const TRIED: [IsolationLevel; 3] = [IsolationLevel::Namespace, IsolationLevel::Cgroup, IsolationLevel::Landlock];
@@ -109,6 +109,7 @@ pub(crate) fn trial_launch<'r>(
         guarded: &[],
         inputs: &[],
         manifests: &BTreeSet::new(),
+        references: &KnownReferences::default(),
         missing: MissingDirectories::Leave,
     })?;
     Ok(move |strongest| LaunchRequest {

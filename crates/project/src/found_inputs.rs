@@ -41,8 +41,8 @@ const MOST_LOOKED_AT: usize = 4_096;
 /// Directories of installed packages. What lies in one is of the environment, which has a digest of its own.
 const ENVIRONMENTS: &[&str] = &["node_modules", "site-packages", "dist-packages"];
 
-/// The manifests of workspaces whose tools read the manifests of all members.
-const WORKSPACES: &[&str] = &["Cargo.toml", "pyproject.toml"];
+/// The manifests of workspaces whose tools read the manifests of all members, each with the name that those have.
+const WORKSPACES: &[(&str, &str)] = &[("Cargo.toml", "Cargo.toml"), ("pyproject.toml", "pyproject.toml"), ("go.work", "go.mod")];
 
 /// The files that name the members of a workspace of Node.
 const NODE_WORKSPACES: &[&str] = &["package.json", "pnpm-workspace.yaml"];
@@ -51,7 +51,7 @@ const NODE_WORKSPACES: &[&str] = &["package.json", "pnpm-workspace.yaml"];
 const DEEPEST_MEMBERS: usize = 3;
 
 /// The names under which a project has its Python environment.
-const PYTHON_ENVIRONMENTS: &[&str] = &[".venv", "venv"];
+const PYTHON_ENVIRONMENTS: &[&str] = &[".venv", "venv", "env"];
 
 /// Where the system's own files lie, which checks see anyway.
 const SYSTEM: &[&str] = &["/usr", "/nix", "/gnu", "/snap", "/etc"];
@@ -190,7 +190,7 @@ impl<'a> Finder<'a> {
     fn look(&mut self) {
         let root = self.search.root.to_owned();
         self.read_directory(&root);
-        for name in NODE_WORKSPACES.iter().chain(WORKSPACES) {
+        for name in NODE_WORKSPACES.iter().chain(WORKSPACES.iter().map(|(name, _)| name)) {
             for member in self.members_of(&root, name) {
                 self.read_directory(&member);
             }
@@ -226,9 +226,8 @@ impl<'a> Finder<'a> {
         for name in names.filter(|name| is_configuration_above(name)) {
             let path = directory.join(&name);
             self.judge(&path, &name);
-            // Cargo and uv read the manifests of all members.
-            if WORKSPACES.contains(&name.as_str()) {
-                for member in self.members_of(directory, &name).into_iter().filter(|member| member.join(&name).is_file()) {
+            for (_, manifest) in WORKSPACES.iter().filter(|(workspace, _)| *workspace == name) {
+                for member in self.members_of(directory, &name).into_iter().filter(|member| member.join(manifest).is_file()) {
                     self.judge(&member, &name);
                 }
             }
@@ -289,11 +288,13 @@ impl<'a> Finder<'a> {
 
     fn read_file(&mut self, path: &Path) {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else { return };
-        if !may_lead_out(name) {
+        let place = if path.starts_with(self.search.root) { ManifestPlace::InProject } else { ManifestPlace::Beside };
+        // What a program beside the project imports decides as much as the program.
+        let is_program = || name.rsplit_once('.').is_some_and(|(_, ending)| PROGRAM_ENDINGS.contains(&ending));
+        if !may_lead_out(name) && !(place == ManifestPlace::Beside && is_program()) {
             return;
         }
         let Some(text) = self.text_of(path) else { return };
-        let place = if path.starts_with(self.search.root) { ManifestPlace::InProject } else { ManifestPlace::Beside };
         for named in paths_that_lead_out(name, &text, place) {
             let path = directory.join(&named);
             self.note(&path);

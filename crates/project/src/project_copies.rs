@@ -13,7 +13,8 @@ use proctor_evidence::{Store, read_boot_id};
 use proctor_model::{ByteSize, Digest, EntryKind, IgnoredFiles, ProjectId, Timestamp, TreeDigest, TreePath};
 use proctor_sandbox::process::clock;
 use proctor_sandbox::snapshot::{
-    CopyGeneration, CopyOutcome, KeptCaches, ProjectCopy, SnapshotError, left_out, obstacle, obstacle_of_size, remove_directory,
+    CopyGeneration, CopyOutcome, InPlaceReason, KeptCaches, ProjectCopy, SnapshotError, left_out, obstacle, obstacle_of_size,
+    remove_directory,
 };
 pub use proctor_tree::ignore::{CACHES_IN_ENVIRONMENTS, is_by_product};
 use proctor_tree::ignore::{Matcher, MatcherSettings, Selects};
@@ -78,8 +79,6 @@ pub enum CopiesOutcome {
     Current(Box<SnapshotBase>),
     /// The tree changed at these paths after it was read, so it has to be read again.
     Moved(BTreeSet<TreePath>),
-    /// No snapshot can be made, for this reason. The checks have to run in the project itself.
-    InPlace(String),
 }
 
 impl ProjectCopies {
@@ -94,8 +93,8 @@ impl ProjectCopies {
     ///
     /// # Errors
     ///
-    /// When the project cannot be read, the tree or the ignored inputs are too large, the tree has a file that cannot be read, a copy
-    /// cannot be written, or a pattern of the settings is wrong.
+    /// When the project cannot be read, the tree or the ignored inputs are too large or change whenever they are copied, the tree has a
+    /// file that cannot be read, there are too many environments, a copy cannot be written, or a pattern of the settings is wrong.
     pub fn update(
         &mut self,
         store: &Store,
@@ -111,7 +110,7 @@ impl ProjectCopies {
         }
         let bound = settings.sandbox.max_snapshot_bytes;
         if let Some(reason) = obstacle(index, bound) {
-            return Err(ProjectError::TreeNotCopied { reason: reason.to_string(), remedy: reason.remedy() });
+            return Err(ProjectError::not_copied(&reason));
         }
         let directory = store.snapshot_directory(&scope.project);
         match self.try_update(&directory, settings, scope, index, made)? {
@@ -168,16 +167,15 @@ impl CopiesOfProject {
         of_programs: &BTreeSet<PathBuf>,
         bound: ByteSize,
     ) -> Result<Result<CopiesOutcome, SnapshotError>, ProjectError> {
+        let mut changing = TreePath::root();
         for _ in 0..TRIES {
             let index = self.read_inputs()?;
             if let Some(reason) = obstacle_of_size(&index, bound) {
                 let (reason, remedy) = (reason.among_ignored_files(), reason.remedy());
                 return Err(ProjectError::TreeNotCopied { reason, remedy });
             }
-            let environments = match find_environments(tree, &index, of_programs) {
-                Ok(environments) => environments,
-                Err(reason) => return Ok(Ok(CopiesOutcome::InPlace(reason))),
-            };
+            let environments =
+                find_environments(tree, &index, of_programs).map_err(|reason| ProjectError::not_copied(&reason))?;
             let moved = disagreements(tree, &index);
             if !moved.is_empty() {
                 self.inputs_index = Some(index);
@@ -210,11 +208,14 @@ impl CopiesOfProject {
                         generations,
                     }))));
                 }
-                Ok(CopyOutcome::Moved(paths)) => self.unread_inputs.add(TreeHints::Only(paths)),
+                Ok(CopyOutcome::Moved(paths)) => {
+                    changing = paths.first().cloned().unwrap_or(changing);
+                    self.unread_inputs.add(TreeHints::Only(paths));
+                }
                 Err(error) => return Ok(Err(error)),
             }
         }
-        Ok(Ok(CopiesOutcome::InPlace("an ignored file that checks read changed again and again while it was copied".to_owned())))
+        Err(ProjectError::not_copied(&InPlaceReason::Changing(changing)))
     }
 }
 
@@ -269,12 +270,12 @@ fn disagreements(tree: &TreeIndex, inputs: &TreeIndex) -> BTreeSet<TreePath> {
 }
 
 /// Returns the directories of installed packages in a project: those that the walk of the ignored inputs noted, and those of the
-/// plan's programs that neither the tree nor the inputs have. The error says why a snapshot cannot show them.
+/// plan's programs that neither the tree nor the inputs have. The error is why a snapshot cannot show them.
 pub(crate) fn find_environments(
     tree: &TreeIndex,
     inputs: &TreeIndex,
     of_programs: &BTreeSet<PathBuf>,
-) -> Result<Vec<PathBuf>, String> {
+) -> Result<Vec<PathBuf>, InPlaceReason> {
     let root = tree.root();
     // What lies in the tree is copied with it.
     let noted = inputs.environments().into_iter().filter(|path| tree.lookup(path).is_none());
@@ -287,10 +288,7 @@ pub(crate) fn find_environments(
         }
     }
     if found.len() > MAX_ENVIRONMENTS {
-        return Err(format!(
-            "the project has {} directories of installed packages, and at most {MAX_ENVIRONMENTS} can be shown",
-            found.len()
-        ));
+        return Err(InPlaceReason::TooManyEnvironments { count: found.len(), bound: MAX_ENVIRONMENTS });
     }
     Ok(found.into_iter().collect())
 }
@@ -306,5 +304,5 @@ pub(crate) fn obstacle_of_inputs(
     let selects = MatcherSettings { selects: Selects::IgnoredInputs, outputs, ..settings.matcher.clone() };
     let index = TreeIndex::scan(tree.root(), &new_matcher(&selects)?, clock::now())?;
     let of_inputs = obstacle_of_size(&index, settings.sandbox.max_snapshot_bytes).map(|reason| reason.among_ignored_files());
-    Ok(of_inputs.or_else(|| find_environments(tree, &index, &environments).err()))
+    Ok(of_inputs.or_else(|| find_environments(tree, &index, &environments).err().map(|reason| reason.to_string())))
 }

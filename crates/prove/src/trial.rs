@@ -14,14 +14,16 @@ use proctor_model::{
     UnapprovedPlan, World,
 };
 use proctor_project::{
-    ActionPlace, CopiesOutcome, EarlierLook, EnvironmentSurvey, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError,
-    RunRequest, SeenByChecks, SeenHome, SnapshotBase, SurveyExtent, SurveyScope, Workspace, approve_by_rule, pinned,
-    prepare_own_caches, programs_not_approved,
+    ActionPlace, EarlierLook, EnvironmentSurvey, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError, RunRequest,
+    SeenByChecks, SeenHome, SnapshotBase, SurveyExtent, SurveyScope, Workspace, approve_by_rule, pinned, prepare_own_caches,
+    programs_not_approved,
 };
 use proctor_run::{names_in, read_source, take_report_below};
 use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
 use proctor_sandbox::snapshot::{RunLayers, SnapshotError};
-use proctor_sandbox::{ChildEnvironment, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, isolation, usual_places};
+use proctor_sandbox::{
+    ChildEnvironment, KnownReferences, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, isolation, usual_places,
+};
 use proctor_tools::{self as tools, ReportRequest};
 use proctor_tree::TreeIndex;
 
@@ -94,11 +96,7 @@ impl<'a> Trials<'a> {
             PlanApproval::Refused(unapproved) => return Err(NotTried::NotApproved(Box::new(unapproved))),
         };
         changed.map_or(Ok(()), |changed| Err(NotTried::ChangedRules(Box::new(changed))))?;
-        let base = match copies {
-            CopiesOutcome::Current(base) => *base,
-            CopiesOutcome::InPlace(reason) => return Err(NotTried::InPlace(reason)),
-            CopiesOutcome::Moved(_) => return Err(NotTried::InPlace("the files changed while they were copied".to_owned())),
-        };
+        let base = *copies.map_err(NotTried::InPlace)?;
         runner.preparation.open(&held.lock)?;
         let layers = RunLayers::begin(&base.directory).map_err(ProjectError::Snapshot)?;
         let run_id = RunId::new(clock::now(), held.ledger.next_run_number().map_err(ProjectError::Evidence)?);
@@ -285,6 +283,7 @@ impl<'a> Trials<'a> {
             guarded: &[],
             inputs: &inputs,
             manifests: &self.manifests,
+            references: &KnownReferences::default(),
             missing: MissingDirectories::Create,
         };
         let mut isolation = isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation)?;

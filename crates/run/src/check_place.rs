@@ -19,19 +19,14 @@ use proctor_project::{
     Trees, obstacle_of_settings, place_of_report, try_mount,
 };
 use proctor_sandbox::process::Control;
-use proctor_sandbox::snapshot::{MountConditions, clean_up_copy_out};
+use proctor_sandbox::snapshot::{InPlaceReason, MountConditions, clean_up_copy_out};
 use proctor_tools::{configured_outputs, may_name_outputs};
 use proctor_tree::{NameSearch, NameTopic, TreeHints, TreeIndex};
-
-/// The reason, shown in the report, for running the checks in the project itself after the project changed again and
-/// again while it was copied.
-const MOVED: &str = "the project changed again and again while it was copied";
 
 /// The reason, shown in the report, for running the checks in the project itself because a person wants that.
 const NOT_ASKED_FOR: &str = "`[sandbox]` has `snapshot = \"off\"`";
 
-/// The most times that the tree is read and copied, because it may change while it is copied. After that many times
-/// the checks run in place.
+/// The most times that the tree is read and copied, because it may change while it is copied.
 const TRIES: usize = 10;
 
 /// The most configuration files that are read for the outputs that they name.
@@ -50,6 +45,9 @@ const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// The path of a program that does not exist. The trial of a mount "starts" this program, so that nothing runs.
 const NOWHERE: &str = "/proctor-tries-a-mount";
 
+/// What the checks of a run get to see in place of the project, or why they work in the project itself.
+pub(crate) type SnapshotOrReason = Result<Box<SnapshotBase>, String>;
+
 /// Where the checks of a run work.
 #[derive(Debug)]
 pub(crate) enum CheckPlace {
@@ -64,35 +62,37 @@ pub(crate) enum CheckPlace {
 /// a snapshot holds this tree. `hints` says where the tree may have changed since it was last read.
 ///
 /// # Errors
-/// When the tree, the store or the project cannot be read, or a report of a check is part of the tree.
+/// When the tree, the store or the project cannot be read, no copy of them can be made, or a report of a check is part of the tree.
 pub fn look_and_copy(
     store: &Store,
     trees: &mut Trees,
     runner: &mut Runner,
     request: &RunRequest<'_>,
     hints: &TreeHints,
-) -> Result<(TreeIndex, CopiesOutcome), ProjectError> {
+) -> Result<(TreeIndex, SnapshotOrReason), ProjectError> {
     let hints = clean_up_after_killed_run(store, request, hints);
     let mut index = trees.known.scan(store, request.settings, request.scope, &hints)?;
     let of_settings = obstacle_of_settings(request.settings, &request.scope.root, store.root());
     if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
-        return Ok((index, CopiesOutcome::InPlace(reason)));
+        return Ok((index, Err(reason)));
     }
     let path_variable = runner.path_variable();
+    let mut changing = TreePath::root();
     for _ in 0..TRIES {
         let unread = trees.known.take_unread_inputs(request.scope);
         let made = MadeForPlan::of(request.plan, &request.scope.root, &path_variable);
         refuse_reports_of_the_tree(request, &index)?;
         let made = made.with_configured(&index, outputs_named_in(&index).into_iter());
         match runner.copies.update(store, request.settings, request.scope, &index, made, unread)? {
+            CopiesOutcome::Current(base) => return Ok((index, Ok(base))),
             CopiesOutcome::Moved(paths) => {
+                changing = paths.first().cloned().unwrap_or(changing);
                 let hints = TreeHints::Only(paths);
                 index = trees.known.scan(store, request.settings, request.scope, &hints)?;
             }
-            outcome @ (CopiesOutcome::Current(_) | CopiesOutcome::InPlace(_)) => return Ok((index, outcome)),
         }
     }
-    Ok((index, CopiesOutcome::InPlace(MOVED.to_owned())))
+    Err(ProjectError::not_copied(&InPlaceReason::Changing(changing)))
 }
 
 /// Refuses a report that is part of the tree: on a snapshot the check would begin with the old one.
@@ -137,16 +137,15 @@ pub(crate) fn place_of_checks(
     store: &Store,
     runner: &mut Runner,
     request: &RunRequest<'_>,
-    copies: CopiesOutcome,
+    copies: SnapshotOrReason,
     caches: CachesMode,
 ) -> Result<CheckPlace, ProjectError> {
     if request.settings.sandbox.snapshot == ProtectionMode::Off {
         return Ok(CheckPlace::Project);
     }
     let place = match copies {
-        CopiesOutcome::Current(base) => try_snapshot(store, runner, request, *base, caches)?,
-        CopiesOutcome::InPlace(reason) => CheckPlace::InPlace(reason),
-        CopiesOutcome::Moved(_) => CheckPlace::InPlace(MOVED.to_owned()),
+        Ok(base) => try_snapshot(store, runner, request, *base, caches)?,
+        Err(reason) => CheckPlace::InPlace(reason),
     };
     refuse_in_place_if_required(request, place)
 }
@@ -162,16 +161,16 @@ pub(crate) fn refresh_place(
 ) -> Result<Option<TreeIndex>, ProjectError> {
     let CheckPlace::Snapshot(snapshot) = place else { return Ok(None) };
     let (index, copies) = look_and_copy(store, trees, runner, request, &TreeHints::Everything)?;
-    let reason = match copies {
-        CopiesOutcome::Current(base) => {
+    match copies {
+        Ok(base) => {
             snapshot.begin_again(*base);
-            return Ok(Some(index));
+            Ok(Some(index))
         }
-        CopiesOutcome::InPlace(reason) => reason,
-        CopiesOutcome::Moved(_) => MOVED.to_owned(),
-    };
-    *place = refuse_in_place_if_required(request, CheckPlace::InPlace(reason))?;
-    Ok(None)
+        Err(reason) => {
+            *place = refuse_in_place_if_required(request, CheckPlace::InPlace(reason))?;
+            Ok(None)
+        }
+    }
 }
 
 fn try_snapshot(

@@ -1,7 +1,7 @@
 //! Finds in the output of a failed action what it looked for beside the project and could not see, and returns the line for `proctor.toml`
 //! that would show it: a path, a module, a socket, a program of a toolchain that nothing selects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::FileTypeExt as _;
@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use proctor_model::{Access, Action, ActionEnd, EndedAction, PlanNote, Sandbox, TreePath, quoted_text};
 use proctor_project::{InputSearch, LeftOut, LeftOutReason, RunRequest};
 use proctor_sandbox::{home, list_for_settings, search_path};
-use proctor_tools::install_command;
+use proctor_tools::{PROGRAM_ENDINGS, install_command};
 
 /// The most bytes of a line that are searched, and the most lines with a marker.
 const LONGEST_LINE: usize = 4 * 1024;
 const MOST_LINES: usize = 64;
+/// How many lines, with the marker's own, may name the file whose relative path is missing.
+const NEAR: usize = 4;
 
 /// What programs print about something that is not there or may not be read. In lower case.
 const MISSING: &[&str] = &[
@@ -40,12 +42,13 @@ const MISSING: &[&str] = &[
     "cannot connect",
     "no module named",
     "unable to resolve",
+    "failed to resolve",
     "couldn't resolve",
     "could not resolve",
 ];
 
 /// What stands before the name of a module that is missing, in the messages of Python and Node.js.
-const BEFORE_MODULES: &[&str] = &["No module named ", "Cannot find module ", "Cannot find package "];
+const BEFORE_MODULES: &[&str] = &["module named ", "Cannot find module ", "Cannot find package "];
 
 /// What a failed action could see.
 struct ActionView<'a> {
@@ -109,13 +112,15 @@ fn proposes_inputs_of(one: &str, other: &str) -> bool {
 
 /// Returns at most one line of advice about each kind: another checkout, an input, a socket, a program.
 fn hidden_inputs(output: &str, view: &ActionView<'_>) -> Vec<String> {
-    let lines: Vec<&str> =
-        output.lines().filter(|line| line.len() <= LONGEST_LINE && says_missing(line)).take(MOST_LINES).collect();
+    let all: Vec<&str> = output.lines().filter(|line| line.len() <= LONGEST_LINE).collect();
+    let places: Vec<usize> = (0..all.len()).filter(|at| says_missing(all[*at])).take(MOST_LINES).collect();
+    let lines: Vec<&str> = places.iter().map(|at| all[*at]).collect();
     if lines.is_empty() {
         return Vec::new();
     }
-    let input = lines.iter().find_map(|line| view.input_of(line));
-    let checkout = view.other_checkout().filter(|_| input.is_none());
+    let input = places.iter().find_map(|at| view.input_of(all[*at], &all[*at..all.len().min(at + NEAR)]));
+    let checkout = view.other_checkout().or_else(|| lines.iter().find_map(|line| view.installed_elsewhere(line)));
+    let checkout = checkout.filter(|_| input.is_none());
     let socket = lines.iter().find_map(|line| view.socket_of(line));
     let program = lines.iter().find_map(|line| view.program_of(line));
     let advice = [
@@ -157,18 +162,39 @@ impl ActionView<'_> {
         ))
     }
 
-    /// Returns the input that a line of output tells of: something that lies beside the project and is hidden.
-    fn input_of(&self, line: &str) -> Option<String> {
-        let paths = words(line).filter(|word| is_path(word)).map(|word| self.absolute(word));
+    /// Returns advice about a module that is missing here, and lies in another checkout beside the project or in packages above it.
+    fn installed_elsewhere(&self, line: &str) -> Option<String> {
+        let name = missing_name(line).filter(|name| !name.starts_with(['.', '/']))?;
+        let package: PathBuf = Path::new(name).iter().take(if name.starts_with('@') { 2 } else { 1 }).collect();
+        let mut above = self.search.root.ancestors().skip(1).map(|directory| directory.join("node_modules"));
+        let packages = above.find(|packages| packages.join(&package).exists() && self.is_hidden(packages));
+        let is_there = |path: &Path| holds_module(path, module_of(line)?).then(|| self.search.is_in_other_checkout(path));
+        let checkout = || self.beside().map(|(_, path)| path).find(|path| is_there(path) == Some(true));
+        let (place, command) = (self.search.name_of(&packages.or_else(checkout)?), installing(self.search.root));
+        Some(format!("`{}` lies in `{place}`, not of this checkout: install in this one with `{command}`", package.display()))
+    }
+
+    /// Returns the input that a line of output tells of: something that lies beside the project and is hidden. `near` are the line and
+    /// the next ones: a relative path leads from the working directory, or from a file that is named there.
+    fn input_of(&self, line: &str, near: &[&str]) -> Option<String> {
+        let files = near.iter().copied().flat_map(words).map(|word| self.directory.join(word.split(':').next().unwrap_or(word)));
+        let files = files.filter(|file| file.starts_with(self.search.root) && file.is_file());
+        let bases: BTreeSet<PathBuf> = files.filter_map(|file| Some(file.parent()?.to_owned())).collect();
+        let bases = || std::iter::once(self.directory).chain(bases.iter().map(PathBuf::as_path));
+        let paths = words(line).flat_map(|word| bases().flat_map(move |base| self.paths_of(base, word)));
         let path = paths.filter(|path| self.is_hidden_file(path)).find_map(|path| self.entry_beside(&path));
         path.or_else(|| self.module_beside(module_of(line)?))
     }
 
-    fn absolute(&self, word: &str) -> PathBuf {
-        match (word.strip_prefix("~/"), self.search.home) {
+    /// Returns the paths that a word may mean in a directory. Imports leave the ending out.
+    fn paths_of(&self, base: &Path, word: &str) -> Vec<PathBuf> {
+        let path = match (word.strip_prefix("~/"), self.search.home) {
             (Some(below), Some(home)) => home.join(below),
-            _ => self.directory.join(word),
-        }
+            _ => base.join(word),
+        };
+        let leads_out = word.split('/').any(|part| part == "..");
+        let endings = PROGRAM_ENDINGS.iter().filter(|_| leads_out).map(|ending| base.join(format!("{word}.{ending}")));
+        endings.collect::<Vec<_>>().into_iter().chain([path]).collect()
     }
 
     /// Returns whether a file or directory is there, outside of the project, and the action does not see it.
@@ -181,7 +207,8 @@ impl ActionView<'_> {
 
     fn is_hidden(&self, path: &Path) -> bool {
         let around = self.sandbox.places.iter().filter(|place| path.starts_with(&place.path));
-        around.max_by_key(|place| place.path.as_os_str().len()).is_some_and(|place| place.access == Access::Hidden)
+        let closest = around.max_by_key(|place| place.path.as_os_str().len());
+        closest.is_some_and(|place| matches!(place.access, Access::Hidden | Access::Private { .. }))
     }
 
     /// Returns the name of the entry that lies beside the project, or beside a directory above it, and holds a path; `None` if no check may
@@ -203,13 +230,17 @@ impl ActionView<'_> {
     fn module_beside(&self, module: &str) -> Option<String> {
         let left = self.left_out.iter().filter(|left| left.reason != LeftOutReason::OtherCheckout);
         let known = left.filter_map(|left| Some((left.name.clone(), self.search.place(&left.name).ok()?.path)));
-        let beside = fs::read_dir(self.search.root.parent()?).into_iter().flatten().flatten();
-        let beside = beside.map(|entry| (self.search.name_of(&entry.path()), entry.path())).take(MOST_LINES * 4);
-        let mut candidates: Vec<(String, PathBuf)> = known.chain(beside).collect();
+        let mut candidates: Vec<(String, PathBuf)> = known.chain(self.beside()).collect();
         candidates.retain(|(_, path)| {
             self.search.refusal(path).is_none() && self.is_hidden(path) && !self.search.is_in_other_checkout(path)
         });
         candidates.into_iter().find(|(_, path)| holds_module(path, module)).map(|(name, _)| name)
+    }
+
+    /// Returns what lies beside the project, each with its name in the settings.
+    fn beside(&self) -> impl Iterator<Item = (String, PathBuf)> {
+        let entries = self.search.root.parent().and_then(|around| fs::read_dir(around).ok()).into_iter().flatten().flatten();
+        entries.map(|entry| (self.search.name_of(&entry.path()), entry.path())).take(MOST_LINES * 4)
     }
 
     /// Returns the program that a line of output tells of, and the directory of `PATH` with it that the action does not see.
@@ -233,10 +264,11 @@ impl ActionView<'_> {
 
 /// Returns whether a module lies in a directory, in its `src`, or is the directory or file itself.
 fn holds_module(path: &Path, module: &str) -> bool {
-    let file = format!("{module}.py");
+    let [file, stub] = ["py", "pyi"].map(|ending| format!("{module}.{ending}"));
     path.file_name().is_some_and(|name| name == file.as_str() || (name == module && path.is_dir()))
         || [path.to_owned(), path.join("src")].iter().any(|directory| {
             directory.join(&file).is_file()
+                || directory.join(&stub).is_file()
                 || directory.join(module).join("__init__.py").is_file()
                 || directory.join(module).is_dir()
         })
@@ -244,14 +276,14 @@ fn holds_module(path: &Path, module: &str) -> bool {
 
 /// Returns the top-level name of the module that a line says is missing.
 fn module_of(line: &str) -> Option<&str> {
-    let rest = BEFORE_MODULES.iter().find_map(|before| line.split_once(before).map(|(_, rest)| rest))?;
-    let name = rest.trim_start_matches(['\'', '"', '`']).split(['\'', '"', '`', ' ', ';']).next()?;
-    let name = if name.starts_with(['.', '/']) { return None } else { name.split('.').next()? };
-    (!name.is_empty() && !name.starts_with('@')).then_some(name)
+    let name = missing_name(line).filter(|name| !name.starts_with(['.', '/', '@']))?;
+    name.split('.').next().filter(|name| !name.is_empty())
 }
 
-fn is_path(word: &str) -> bool {
-    word.starts_with(['/', '~']) || word.starts_with("../")
+/// Returns what a line says is missing, as a program imports it.
+fn missing_name(line: &str) -> Option<&str> {
+    let rest = BEFORE_MODULES.iter().find_map(|before| line.split_once(before).map(|(_, rest)| rest))?;
+    rest.trim_start_matches(['\'', '"', '`']).split(['\'', '"', '`', ' ', ';']).next()
 }
 
 /// Divides a line into the words between blanks, quotes and brackets.

@@ -29,6 +29,9 @@ use proctor_sandbox::process::clock;
 use proctor_tree::ignore::ShownOutputs;
 use proctor_tree::{TreeError, TreeHints, TreeIndex, compare};
 
+/// How what git keeps, and no digest names, is called among what checks could read.
+const OF_GIT: &str = ".git (HEAD, tags, index)";
+
 /// What is looked at while the actions are carried out.
 pub(crate) struct BackgroundLooks {
     protected: Option<ProtectedFilesScan>,
@@ -142,7 +145,11 @@ pub(crate) fn look_again(
     let other_programs = programs_not_approved(&evidence.index, programs, request)?;
     let toolchains_looked = toolchains.as_ref().map(ToolchainSurvey::begun);
     let toolchains = toolchains.map(ToolchainSurvey::finish).unwrap_or_default();
-    let conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
+    let mut conditions = looks.ignored.conditions(request, place, index, toolchains, other_programs);
+    let used_git = results.iter().filter_map(ActionResult::executed).any(|executed| executed.ended.used_git);
+    if let Some(ignored) = conditions.ignored.as_mut().filter(|_| used_git && conditions.head.is_some()) {
+        ignored.others.push(OF_GIT.to_owned());
+    }
     let (left_in_environment, rules_changed) = (stamps(&request.scope.root, &left), context.changed_rules.clone());
     let conditions = RunConditions { left_in_environment, toolchains_looked, rules_changed, ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);

@@ -64,7 +64,8 @@ pub(crate) fn other_results(
         };
         let message = format!(
             "the same tree {verdict} in {} with the same plan and environment: {}; one of the two results is chance, so look \
-             for what depends on time, order, the network, or the times and permissions of files, which the digest does not name",
+             for what depends on time, order, the network, variables such as `TZ`, or the times and permissions of files, which the digest \
+             does not name",
             run.run_id,
             differ.join("; ")
         );

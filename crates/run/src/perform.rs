@@ -57,8 +57,8 @@ use proctor_project::{
 };
 use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
 use proctor_sandbox::{
-    ChildEnvironment, FailedAction, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, is_python_source, isolation,
-    selects_toolchain, usual_places,
+    ChildEnvironment, FailedAction, KnownReferences, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, is_python_source,
+    isolation, selects_toolchain, usual_places,
 };
 use proctor_tools as tools;
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
@@ -129,6 +129,7 @@ fn ended_without_process(end: ActionEnd) -> EndedAction {
         survivors: Vec::new(),
         usage: None,
         kept: None,
+        used_git: false,
     }
 }
 
@@ -158,6 +159,8 @@ pub(crate) struct Performer<'w, 'c> {
     /// The names of the tree's files that select toolchains.
     manifests: BTreeSet<String>,
     system: SystemPlaces,
+    /// The references of git that were looked at for the run's actions.
+    pub(crate) references: KnownReferences,
     /// The look at what the checks see outside of the tree. It begins before the first check.
     pub(crate) toolchains: Option<ToolchainSurvey>,
 }
@@ -197,6 +200,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             index,
             manifests: manifests(index),
             system: SystemPlaces::look(),
+            references: KnownReferences::default(),
             toolchains: None,
         }
     }
@@ -428,6 +432,7 @@ impl<'w, 'c> Performer<'w, 'c> {
             guarded: &guarded,
             inputs: &inputs,
             manifests: &self.manifests,
+            references: &self.references,
             missing: MissingDirectories::Create,
         };
         let made = isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation);

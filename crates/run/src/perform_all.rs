@@ -7,7 +7,7 @@ use crate::prerequisite;
 use crate::run_context::RunContext;
 use crate::steps::{Steps, perform_steps, start_or_skip};
 use proctor_evidence::report::{ActionResult, SkipReason};
-use proctor_model::{Action, HelperDeath, StopReason};
+use proctor_model::{Action, HelperDeath, PlanNote, StopReason};
 use proctor_project::{ProjectError, ToolchainSurvey};
 use proctor_tree::TreeIndex;
 
@@ -68,6 +68,9 @@ pub(crate) fn perform_all(
     let known = carried?;
     served.and(cleaned)?;
     let toolchains = performer.toolchains.take();
+    if let (Some(message), Some(first)) = (performer.references.unseen(), performed.first_mut()) {
+        first.notes.push(PlanNote { subject: "git".to_owned(), message });
+    }
     Ok(PerformedActions { results: performed, stopped, died, known, toolchains, prepared })
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::check_place::{CheckPlace, look_and_copy, place_of_checks};
+use crate::check_place::{CheckPlace, SnapshotOrReason, look_and_copy, place_of_checks};
 use crate::flow::stop_reasons_for;
 use crate::guarded_files::GuardedFiles;
 use crate::judge_and_seal::{RunEnd, judge_and_seal};
@@ -25,9 +25,9 @@ use proctor_model::{
     ActionPhase, CachesMode, ChangedRules, CheckOrder, Digest, RunId, StopReason, SupersededRecord, TddState, Timestamp,
 };
 use proctor_project::{
-    CopiesOutcome, Evidence, HeldLedger, LastRuns, PlanApproval, Progress, ProjectError, RunOutcome, RunRequest, Runner,
-    SelectedChecks, Trees, Workspace, approve_by_rule, has_link, mend_link, park_for_the_next_run, restore_link, select_checks,
-    unmet_dependencies, update_task_list,
+    Evidence, HeldLedger, LastRuns, PlanApproval, Progress, ProjectError, RunOutcome, RunRequest, Runner, SelectedChecks, Trees,
+    Workspace, approve_by_rule, has_link, mend_link, park_for_the_next_run, restore_link, select_checks, unmet_dependencies,
+    update_task_list,
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::{TreeHints, TreeIndex};
@@ -56,7 +56,7 @@ struct FirstLook {
     /// The time of the file system's clock before the tree was read.
     looked: Timestamp,
     index: TreeIndex,
-    copies: CopiesOutcome,
+    copies: SnapshotOrReason,
     plan_digest: Digest,
 }
 

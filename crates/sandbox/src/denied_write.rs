@@ -78,7 +78,7 @@ impl WriteLimits<'_> {
     /// Returns where a path of the project really lies: its `node_modules` may be a link to another directory.
     fn beyond_links(&self, path: PathBuf) -> PathBuf {
         let above = || path.ancestors().take_while(|above| above.starts_with(self.project_root) && *above != self.project_root);
-        let real = above().find_map(|above| Some((self.without_links)(above)?.join(path.strip_prefix(above).ok()?)));
+        let real = above().find_map(|above| Some(plain(&(self.without_links)(above)?.join(path.strip_prefix(above).ok()?))));
         real.unwrap_or(path)
     }
 

@@ -128,7 +128,9 @@ impl PlaceFinder<'_, '_> {
             self.add(&directory.join("proctor"), PlaceRule::Git, Access::ReadOnly);
         }
         if self.is_closed() {
-            git_places(&project).into_iter().for_each(|(path, access)| self.add(&path, PlaceRule::Git, access));
+            git_places(&project, self.request.references)
+                .into_iter()
+                .for_each(|(path, access)| self.add(&path, PlaceRule::Git, access));
         } else if let Some(place) = find_git_location(&project) {
             self.add(&place.work_tree.join(".git"), PlaceRule::Git, Access::ReadOnly);
             self.add(&place.common_directory, PlaceRule::Git, Access::ReadOnly);

@@ -1,8 +1,10 @@
 //! What a closed world shows of a project's git directories: the files that git itself owns, and of the configuration only
 //! what says how the repository is stored. Hooks, settings and whatever else lies there are hidden.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use proctor_git::{find_git_directories, find_git_location};
 use proctor_model::Access;
@@ -15,6 +17,12 @@ const OF_REPOSITORY: &str = "\
 const OF_WORKTREE: &str = "\
     AUTO_MERGE BISECT_LOG CHERRY_PICK_HEAD FETCH_HEAD HEAD MERGE_HEAD MERGE_MODE MERGE_MSG ORIG_HEAD REVERT_HEAD commondir \
     gitdir index refs";
+
+/// Which of these names git gives to directories. All others are files.
+const DIRECTORIES: &[&str] = &["objects", "refs", REFERENCE_TABLES];
+/// The directory of references that are kept in tables (`git init --ref-format=reftable`), and the list of the tables.
+const REFERENCE_TABLES: &str = "reftable";
+const LIST_OF_TABLES: &str = "tables.list";
 
 /// The files with settings. A repository's own settings can make git run any program.
 const CONFIGURATION: &[&str] = &["config", "config.worktree"];
@@ -41,43 +49,68 @@ const LARGEST_REFERENCE: u64 = 5_000;
 /// How deep the directories of submodules lie at most below `modules`: the name of a submodule may have slashes.
 const DEEPEST_SUBMODULE: u32 = 4;
 
+/// What is hidden in directories of references, by directory. A run looks once, because there may be many.
+#[derive(Debug, Default)]
+pub struct KnownReferences(Mutex<BTreeMap<PathBuf, Vec<PathBuf>>>);
+
+impl KnownReferences {
+    fn hidden_in(&self, references: &Path) -> Vec<PathBuf> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(references.to_owned()).or_insert_with(|| foreign_references(references, MOST_REFERENCES)).clone()
+    }
+
+    /// Returns what to say of references that actions did not see because there are too many to look at; `None` if there are none.
+    pub fn unseen(&self) -> Option<String> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only a directory of too many is hidden as a whole.
+        let unread = known.values().flatten().find(|hidden| hidden.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()))?;
+        let advice = "`git pack-refs --all` makes one file of them";
+        Some(format!("checks do not see the more than {MOST_REFERENCES} references in `{}`: {advice}", unread.display()))
+    }
+}
+
 /// Returns the places of a project's git directories, each with the access that an action has. Not all of them exist.
-pub(super) fn git_places(project: &Path) -> Vec<(PathBuf, Access)> {
+pub(super) fn git_places(project: &Path, known: &KnownReferences) -> Vec<(PathBuf, Access)> {
     let mut places = Vec::new();
     let location = find_git_location(project);
     let entries = [Some(project), location.as_ref().map(|location| location.work_tree.as_path())];
     for entry in entries.into_iter().flatten().map(|directory| directory.join(".git")) {
         // git itself may not recognise the directory, which may become a repository at any moment.
         if entry.is_dir() {
-            show_git_directory(&entry, &[OF_REPOSITORY, OF_WORKTREE], &mut places);
+            show_git_directory(&entry, &[OF_REPOSITORY, OF_WORKTREE], known, &mut places);
         } else {
             places.push((entry, Access::ReadOnly));
         }
     }
     if let Some((git_directory, common)) = find_git_directories(project) {
         let is_linked = git_directory.canonicalize().is_ok_and(|real| real != common);
-        show_git_directory(&git_directory, &[OF_REPOSITORY, OF_WORKTREE], &mut places);
+        show_git_directory(&git_directory, &[OF_REPOSITORY, OF_WORKTREE], known, &mut places);
         if is_linked {
-            show_git_directory(&common, &[OF_REPOSITORY], &mut places);
+            show_git_directory(&common, &[OF_REPOSITORY], known, &mut places);
         }
-        show_submodules(&common.join("modules"), DEEPEST_SUBMODULE, &mut places);
-        places.extend(borrowed_objects(&common).into_iter().map(|path| (path, Access::ReadOnly)));
+        show_submodules(&common.join("modules"), DEEPEST_SUBMODULE, known, &mut places);
+        for objects in borrowed_objects(&common) {
+            places.extend(foreign_objects(&objects).into_iter().map(|path| (path, Access::Hidden)));
+            places.push((objects, Access::ReadOnly));
+        }
     }
     places
 }
 
-fn show_git_directory(directory: &Path, names: &[&str], places: &mut Vec<(PathBuf, Access)>) {
+fn show_git_directory(directory: &Path, names: &[&str], known: &KnownReferences, places: &mut Vec<(PathBuf, Access)>) {
     // What lies behind a link is not the repository's own.
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let Ok(directory) = directory.canonicalize() else { return };
-    let paths = names.iter().flat_map(|names| names.split(' ')).map(|name| directory.join(name));
-    places.extend(paths.filter(|path| !is_link(path)).map(|path| (path, Access::ReadOnly)));
+    let paths = names.iter().flat_map(|names| names.split(' ')).map(|name| (directory.join(name), DIRECTORIES.contains(&name)));
+    let own = paths.filter(|(path, is_directory)| !is_link(path) && path.is_dir() == *is_directory);
+    places.extend(own.map(|(path, _)| (path, Access::ReadOnly)));
     for path in CONFIGURATION.iter().map(|name| directory.join(name)).filter(|path| path.is_file() && !is_link(path)) {
         places.push((path.clone(), Access::Text { content: storage_settings(&read_configuration(&path)) }));
     }
     let foreign = foreign_objects(&directory.join("objects"))
         .into_iter()
-        .chain(foreign_references(&directory.join("refs"), MOST_REFERENCES));
+        .chain(known.hidden_in(&directory.join("refs")))
+        .chain(foreign_tables(&directory.join(REFERENCE_TABLES)));
     places.extend(foreign.map(|path| (path, Access::Hidden)));
     places.push((directory, Access::Hidden));
 }
@@ -152,6 +185,13 @@ fn foreign_references(references: &Path, most: u32) -> Vec<PathBuf> {
     foreign
 }
 
+/// Returns what is not git's own in a directory of tables of references, by its name: a table is called `0x…-0x…-….ref`.
+fn foreign_tables(tables: &Path) -> Vec<PathBuf> {
+    let is_table = |name: &str| name == LIST_OF_TABLES || (name.starts_with("0x") && name.ends_with(".ref"));
+    let entries = fs::read_dir(tables).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| !path.file_name().and_then(|name| name.to_str()).is_some_and(is_table) || !path.is_file()).collect()
+}
+
 /// Returns whether a file has what git writes for a reference: the name of an object, or of another reference.
 fn is_reference(path: &Path) -> bool {
     let is_small = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LARGEST_REFERENCE);
@@ -161,13 +201,13 @@ fn is_reference(path: &Path) -> bool {
     is_symbolic || [SHA1_DIGITS, SHA256_DIGITS].contains(&line.len()) && is_hexadecimal(line)
 }
 
-fn show_submodules(directory: &Path, levels: u32, places: &mut Vec<(PathBuf, Access)>) {
+fn show_submodules(directory: &Path, levels: u32, known: &KnownReferences, places: &mut Vec<(PathBuf, Access)>) {
     for path in fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()) {
         if path.join("HEAD").is_file() {
-            show_git_directory(&path, &[OF_REPOSITORY, OF_WORKTREE], places);
-            show_submodules(&path.join("modules"), levels.saturating_sub(1), places);
+            show_git_directory(&path, &[OF_REPOSITORY, OF_WORKTREE], known, places);
+            show_submodules(&path.join("modules"), levels.saturating_sub(1), known, places);
         } else if levels > 0 && path.is_dir() {
-            show_submodules(&path, levels - 1, places);
+            show_submodules(&path, levels - 1, known, places);
         }
     }
 }
@@ -234,6 +274,9 @@ mod tests {
         }
         assert_eq!(foreign_references(root.path(), 5), Vec::<PathBuf>::new());
         assert_eq!(foreign_references(root.path(), 4), [root.path().join("heads")]);
+        let known = |found| KnownReferences(Mutex::new([(root.path().to_owned(), vec![root.path().join(found)])].into()));
+        assert!(known("heads").unseen().is_some_and(|said| said.contains("heads`")));
+        assert_eq!(known("heads/x1").unseen(), None, "it is no reference");
     }
 
     #[test]
@@ -258,14 +301,24 @@ mod tests {
         file("main/.git/objects/info/commit-graphs/evil.sh", "");
         file("main/.git/refs/heads/main.py", &format!("{name}\n"));
         file("main/.git/refs/remotes/origin/HEAD", "ref: refs/remotes/origin/main\n");
+        // Where git has a file, a directory is none of git's, and what another repository lends has objects alone.
+        for name in ["main/.git/info/grafts/conftest.py", "main/.git/worktrees/shop/MERGE_MSG/conftest.py"] {
+            file(name, "");
+        }
+        file("main/.git/reftable/conftest.py", "");
+        file("main/.git/reftable/tables.list", "");
+        file("main/.git/reftable/0x000000000001-0x000000000002-4c71a9e5.ref", "");
+        file("main/.git/objects/info/alternates", &format!("{}/lender/objects\n", root.display()));
+        file("lender/objects/pack/conftest.py", "");
+        file("lender/objects/conftest.py", "");
         file("main/.git/refs/conftest.py", "import os\n");
         file("main/.git/refs/heads/x/conftest.py", "ref: print(1)\n");
         file("main/.git/worktrees/shop/refs/conftest.py", "");
         file("main/.git/objects/x/conftest.py", "");
         file("shop/.git", &format!("gitdir: {}/main/.git/worktrees/shop\n", root.display()));
-        let places = git_places(&root.join("shop"));
+        let places = git_places(&root.join("shop"), &KnownReferences::default());
         let access = |name: &str| places.iter().find(|(path, _)| *path == root.join(name)).map(|(_, access)| access.clone());
-        for shown in ["shop/.git", "main/.git/objects", "main/.git/refs", "main/.git/worktrees/shop/index"] {
+        for shown in ["shop/.git", "main/.git/objects", "main/.git/refs", "main/.git/reftable", "lender/objects"] {
             assert_eq!(access(shown), Some(Access::ReadOnly), "{shown}");
         }
         let hidden = [
@@ -273,6 +326,9 @@ mod tests {
             "main/.git/worktrees/shop",
             "main/.git/worktrees/shop/refs/conftest.py",
             "main/.git/objects/x",
+            "main/.git/reftable/conftest.py",
+            "lender/objects/conftest.py",
+            "lender/objects/pack/conftest.py",
             "main/.git/objects/ab/conftest.py",
             "main/.git/objects/pack/conftest.py",
             "main/.git/objects/pack/pack-evil.sh",
@@ -286,6 +342,10 @@ mod tests {
         assert_eq!(access("main/.git/config"), Some(Access::Text { content: "[core]\n\tbare = false\n".to_owned() }));
         for absent in [
             "main/.git/index",
+            "main/.git/info/grafts",
+            "main/.git/worktrees/shop/MERGE_MSG",
+            "main/.git/reftable/tables.list",
+            "main/.git/reftable/0x000000000001-0x000000000002-4c71a9e5.ref",
             "main/.git/hooks",
             "main/.git/worktrees",
             "main/.git/info",

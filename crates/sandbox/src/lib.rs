@@ -43,6 +43,7 @@ pub use denied_write::list_for_settings;
 pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on, search_path};
 pub use error::SandboxError;
 pub use find_places::real_path;
+pub use git_places::KnownReferences;
 pub use hints::{FailedAction, ForeignOwner};
 pub use interpreter::interpreter_of;
 pub use isolation::home;
@@ -73,6 +74,8 @@ pub struct SandboxRequest<'a> {
     /// The names of the tree's files that select toolchains ([`selects_toolchain`]), and of one of its modules of Python
     /// ([`is_python_source`]). What lies in the action's directory and above it, up to the repository's root, is looked up beside them.
     pub manifests: &'a BTreeSet<String>,
+    /// The references of git that were looked at, also for other actions of the run.
+    pub references: &'a KnownReferences,
     /// The project's own caches, which the action may write also where no variable names the directory itself; `None` for an
     /// action without such caches.
     pub own_caches: Option<&'a Path>,

@@ -112,6 +112,7 @@ impl World {
             guarded: &self.guarded,
             inputs: &self.inputs,
             manifests: &self.manifests,
+            references: &crate::KnownReferences::default(),
             missing: self.missing,
         })
     }

@@ -192,6 +192,8 @@ pub(super) const TOOLCHAINS: &[Toolchain] = &[
     only(Shown::Programs, whole("PIPX_HOME", ".local/share/pipx", &[&PYTHON])),
     only(Shown::Programs, whole("", ".local/pipx", &[&PYTHON])),
     only(Shown::Programs, whole("POETRY_HOME", ".local/share/pypoetry", &[&PYTHON])),
+    // What `pip install --user` installs.
+    environment("", ".local/lib", &[&PYTHON]),
     only(VERSIONS, environment("WORKON_HOME", ".local/share/virtualenvs", &[&PYTHON])),
     only(VERSIONS, environment("", ".cache/pypoetry/virtualenvs", &[&PYTHON])),
     only(Shown::Versions { parts: &[], below: "virtual", default: &[] }, environment("", ".local/share/hatch/env", &[&PYTHON])),

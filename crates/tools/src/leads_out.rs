@@ -128,6 +128,7 @@ pub fn members_of_workspace(name: &str, text: &str) -> Vec<String> {
     let parsed = match name {
         "package.json" => parse_jsonc(text),
         "pnpm-workspace.yaml" => return members_of_pnpm(text),
+        "go.work" => return text.split_whitespace().filter(|word| word.starts_with("./")).map(str::to_owned).collect(),
         _ => toml::from_str(text).ok(),
     };
     let members = parsed.as_ref().and_then(|value| match name {
@@ -186,6 +187,8 @@ fn collect(value: &Value, place: ManifestPlace, found: &mut Vec<String>) {
 fn to_path(text: &str) -> Option<String> {
     let text = text.trim();
     let text = BEFORE_PATHS.iter().find_map(|before| text.strip_prefix(before)).unwrap_or(text).trim_start();
+    // Tools have a word for the directory of the file: `<rootDir>`, `${configDir}`.
+    let text = text.split_once('/').filter(|(first, _)| first.starts_with(['$', '<'])).map_or(text, |(_, below)| below);
     let plain: Vec<&str> = text.split('/').take_while(|part| !part.contains(['*', '{', '$', '<', '|'])).collect();
     let is_path = text.starts_with("../") && plain.iter().any(|part| !matches!(*part, ".." | "." | ""));
     is_path.then(|| plain.join("/").trim_end_matches('/').to_owned())
@@ -233,6 +236,8 @@ mod tests {
             (".eslintrc.yml", "extends: ../.eslintrc.base.yml\nrules:\n  - ../other\n", &["../.eslintrc.base.yml", "../other"]),
             ("requirements-dev.txt", "-e ../lib\n-r ../base.txt\nrequests==2\n", &["../base.txt", "../lib"]),
             ("pytest.ini", "[pytest]\npythonpath = ../shared\n", &["../shared"]),
+            ("mypy.ini", "[mypy]\nmypy_path = $MYPY_CONFIG_FILE_DIR/../stubs\n", &["../stubs"]),
+            ("package.json", "{\"jest\": {\"roots\": [\"<rootDir>/../lib\", \"<rootDir>/src\"]}}", &["../lib"]),
             ("tsconfig.json", "{\"extends\": \"..\", \"include\": [\"../*\"]}", &[]),
             ("Cargo.toml", "not toml [", &[]),
         ] {
@@ -281,6 +286,7 @@ mod tests {
         ] {
             assert_eq!(members_of_workspace(name, text), ["app", "crates/*"], "{name}");
         }
+        assert_eq!(members_of_workspace("go.work", "go 1.24\nuse ./app\nuse (\n\t./lib // x\n)\n"), ["./app", "./lib"]);
         assert_eq!(members_of_workspace("Cargo.toml", "[package]\nname = \"a\"\n"), [] as [&str; 0]);
         assert_eq!(name_of_package("{\"name\": \"@acme/core\"}").as_deref(), Some("@acme/core"));
         assert_eq!(dependencies_of_package("{\"dependencies\": {\"@acme/core\": \"*\"}}"), ["@acme/core"]);

@@ -31,6 +31,9 @@ const MAX_DEPTH: usize = 256;
 /// last reading is then used as it is.
 const RULES_TRIES: usize = 4;
 
+/// The directory of a repository in which git keeps what belongs to one linked worktree each.
+const WORKTREES: &[u8] = b"/worktrees/";
+
 /// Whether a rules file, such as `.gitignore`, stayed the same while its directory was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RulesReading {
@@ -136,8 +139,12 @@ impl TreeReader<'_> {
             below: Vec::new(),
             previous,
         };
-        if membership.reads_rules() {
+        let reads_rules = membership.reads_rules() && !self.matcher.is_ignored_input(membership);
+        if reads_rules {
             self.read_rules_files(directory.as_fd(), &listing, &path, &mut found);
+        }
+        if self.matcher.is_ignored_input(membership) && is_linked_checkout(directory.as_fd(), &listing) {
+            return Ok((found, RulesReading::Consistent));
         }
         let scope = self.matcher.narrow(above, membership, found.rules.as_ref().map(|rules| &rules.compiled));
         if listing.find(VIRTUAL_ENVIRONMENT.as_bytes()).is_some() {
@@ -168,7 +175,6 @@ impl TreeReader<'_> {
             }
         }
         path.truncate(parent_length);
-        let reads_rules = place.membership.reads_rules();
         let is_consistent =
             !reads_rules || RulesFile::ALL.iter().all(|file| self.is_consistent(*file, &path, &listing, (&scope, &found)));
         Ok((found, if is_consistent { RulesReading::Consistent } else { RulesReading::SavedMeanwhile }))
@@ -320,6 +326,12 @@ impl TreeReader<'_> {
             found.rules = Some(Arc::new(KnownRules { compiled: Arc::new(DirectoryRules::parse(directory, &texts)), files }));
         }
     }
+}
+
+/// Returns whether a directory is a linked worktree of git: another version of a project's code, which no check of this one reads.
+fn is_linked_checkout(directory: BorrowedFd<'_>, listing: &Listing) -> bool {
+    let text = listing.find(b".git").and_then(|name| read_rules(directory, name).ok());
+    text.is_some_and(|text| text.starts_with(b"gitdir:") && text.windows(WORKTREES.len()).any(|part| part == WORKTREES))
 }
 
 /// Returns the content of a directory of installed packages. `known` is the entry in the previous index.

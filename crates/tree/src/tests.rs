@@ -109,6 +109,9 @@ fn environments_among_the_ignored_entries_are_noted_by_name_or_by_their_file_and
         // `python -m venv .` in the project.
         ("pyvenv.cfg", ""),
         ("vendor/.git/config", ""),
+        ("vendor/.gitignore", "lib\n"),
+        ("vendor/worktree/.git", "gitdir: /elsewhere/.git/worktrees/worktree\n"),
+        ("vendor/worktree/a.py", ""),
         ("vendor/lib/__pycache__/a.pyc", ""),
         ("vendor/lib/dist/i.js", ""),
         ("vendor/lib/node_modules/p/i.js", ""),
@@ -123,9 +126,10 @@ fn environments_among_the_ignored_entries_are_noted_by_name_or_by_their_file_and
         let files = index.entries().filter(|entry| entry.kind != EntryKind::Directory);
         files.map(|entry| entry.path.to_string()).collect::<Vec<_>>()
     };
-    let of_vendor = ["vendor/lib/dist/i.js", "vendor/lib/node_modules/p/i.js"];
+    let of_vendor = ["vendor/.gitignore", "vendor/lib/dist/i.js", "vendor/lib/node_modules/p/i.js"];
     let of_yarn = ".yarn/unplugged/esbuild/node_modules/esbuild/i.js";
     assert_eq!(environments(&index), [".venv-311", "backend/.venv", "env", "vendor/py"]);
+    assert!(!index.rules_files().contains_key(&path("vendor/.gitignore")), "it applies to nothing");
     assert_eq!(files(&index), [&[of_yarn, "pyvenv.cfg"], &of_vendor[..]].concat());
     // Nothing changed: the index stays the same. A hint may name an environment.
     for hints in [vec![], vec![path(".venv-311"), path("backend/.venv/bin"), path("env/lib")]] {

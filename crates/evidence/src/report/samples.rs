@@ -89,6 +89,7 @@ pub fn ended(end: ActionEnd, stdout: &str, stderr: &str) -> EndedAction {
         survivors: Vec::new(),
         usage: Some(Usage { user: DurationMs(1500), system: DurationMs(90), peak_memory_kib: 51_200 }),
         kept: Some(ReachedIsolation { reached: NAMESPACE, killed_by: None }),
+        used_git: false,
     }
 }
 

@@ -107,10 +107,13 @@ fn linked_packages_and_members_of_a_workspace_are_inputs() {
         ("repo/Cargo.toml", "[workspace]\nmembers = [\"app\", \"crates/*\"]\n"),
         ("repo/crates/one/Cargo.toml", ""),
         ("repo/crates/notes/README.md", ""),
+        ("repo/go.work", "go 1.24\nuse (\n\t./app\n\t./go/lib\n\t./go/notes\n)\n"),
+        ("repo/go/lib/go.mod", ""),
+        ("repo/go/notes/README.md", ""),
     ]);
     fs::create_dir_all(beside.base.join("repo/node_modules/@acme")).expect("a writable directory");
     symlink("../../packages/core", beside.base.join("repo/node_modules/@acme/core")).expect("a link");
-    assert_eq!(beside.taken(), ["../Cargo.toml", "../crates/one", "../packages/core"]);
+    assert_eq!(beside.taken(), ["../Cargo.toml", "../crates/one", "../go.work", "../go/lib", "../packages/core"]);
     // A linked `node_modules` of another checkout leads to that checkout's packages.
     beside.write("other/packages/core/index.js", "");
     fs::remove_file(beside.base.join("repo/node_modules/@acme/core")).expect("our link");
@@ -169,12 +172,13 @@ fn the_version_files_and_configurations_above_a_project_are_inputs() {
     let files = [".nvmrc", ".python-version", ".tool-versions", "mise.toml", "rust-toolchain.toml"];
     let mut texts: Vec<(String, &str)> = files.iter().map(|name| (format!("repo/{name}"), "1")).collect();
     texts.push(("repo/eslint.config.mjs".to_owned(), "import own from './lint/own.mjs'\n"));
-    texts.push(("repo/lint/own.mjs".to_owned(), ""));
+    texts.push(("repo/lint/own.mjs".to_owned(), "import './more.mjs'\n"));
+    texts.push(("repo/lint/more.mjs".to_owned(), ""));
     texts.push(("repo/app/vitest.config.ts".to_owned(), "import { shared } from '../vitest.shared'\n"));
     texts.push(("repo/vitest.shared.ts".to_owned(), ""));
     let beside = Beside::new(&texts.iter().map(|(name, text)| (name.as_str(), *text)).collect::<Vec<_>>());
     let mut expected: Vec<String> = files.iter().map(|name| format!("../{name}")).collect();
-    expected.extend(["../eslint.config.mjs", "../lint/own.mjs", "../vitest.shared.ts"].map(str::to_owned));
+    expected.extend(["../eslint.config.mjs", "../lint/more.mjs", "../lint/own.mjs", "../vitest.shared.ts"].map(str::to_owned));
     expected.sort();
     assert_eq!(beside.taken(), expected);
 }

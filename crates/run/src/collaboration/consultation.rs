@@ -24,7 +24,7 @@ use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
 use proctor_sandbox::{
-    ChildEnvironment, EnvironmentAdditions, MissingDirectories, SandboxError, SandboxRequest, SystemPlaces, isolation,
+    ChildEnvironment, EnvironmentAdditions, KnownReferences, MissingDirectories, SandboxError, SandboxRequest, SystemPlaces, isolation,
     second_paths_of,
 };
 
@@ -231,6 +231,7 @@ fn model_isolation(
         guarded: &[],
         inputs: &[],
         manifests: &BTreeSet::new(),
+        references: &KnownReferences::default(),
         missing: MissingDirectories::Create,
     };
     let mut isolation = isolation::isolation(&sandbox, &scratch.output(), request.settings.strongest_isolation)?;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the tests make what is looked for")]
 
+use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 
 use proctor_model::Place;
@@ -68,7 +69,11 @@ fn what_was_looked_for_beside_the_project_is_named_with_the_line_to_write() {
         "repo/shared/deep/conv.py",
         "repo/rates.py",
         "repo/lib/src/wildlib/__init__.py",
+        "repo/lib/typed.pyi",
+        "repo/web/x.ts",
+        "repo/app/src/a.test.js",
     ]);
+    symlink(around.base.join("repo/shared"), around.root.join("linked")).expect("a link");
     for (output, expected) in [
         ("FileNotFoundError: [Errno 2] No such file or directory: 'BASE/repo/shared/deep/conv.py'", Some("../shared")),
         ("Error: ENOENT: no such file or directory, open '../shared/deep/conv.py'", Some("../shared")),
@@ -77,6 +82,13 @@ fn what_was_looked_for_beside_the_project_is_named_with_the_line_to_write() {
         ("E   ModuleNotFoundError: No module named 'wildlib.deep'", Some("../lib")),
         ("warning: unable to access '~/.gitconfig': Permission denied", Some("~/.gitconfig")),
         ("cannot read 'BASE/home/.config/tool/x.toml'", Some("~/.config/tool/x.toml")),
+        ("couldn't read `src/../../rates.py`: No such file or directory (os error 2)", Some("../rates.py")),
+        ("No such file or directory: 'linked/deep/conv.py'", Some("../shared")),
+        ("src/a.test.js(1,19): error TS2307: Cannot find module '../../web/x' or its types.", Some("../web")),
+        ("Cannot find module '../../web/x'\nRequire stack:\n- BASE/repo/app/src/a.test.js", Some("../web")),
+        ("Failed to resolve import \"../../web/x.ts\" from \"src/a.test.js:3:1\"", Some("../web")),
+        ("Cannot find module '../../web/x'\n\n\n\n- BASE/repo/app/src/a.test.js", None),
+        ("a.py:1: error: Cannot find implementation or library stub for module named \"typed\"", Some("../lib")),
         ("FileNotFoundError: No such file or directory: 'BASE/repo/seen/y.py'", None),
         ("cannot open 'BASE/repo/seen/x.py'", None),
         ("cannot open 'BASE/repo/app/a.py'", None),
@@ -111,6 +123,14 @@ fn an_environment_of_another_checkout_is_named_with_the_command() {
 }
 
 #[test]
+fn a_package_that_is_installed_above_is_named_with_the_command() {
+    let around = Around::new(&["repo/node_modules/@acme/core/i.js", "repo/app/package-lock.json"]);
+    let expected = "`@acme/core` lies in `../node_modules`, not of this checkout: install in this one with `npm ci`";
+    assert_eq!(around.advice("Error: Cannot find module '@acme/core/deep'", &[]), [expected]);
+    assert_eq!(around.advice("Error: Cannot find module '@acme/other'", &[]), [] as [&str; 0]);
+}
+
+#[test]
 fn another_checkout_is_never_proposed_as_an_input() {
     let around = Around::new(&["repo/.git/HEAD", "repo/other/calc.py"]);
     let write = |name: &str, text: String| {
@@ -123,9 +143,10 @@ fn another_checkout_is_never_proposed_as_an_input() {
     }
     write("repo/.git/worktrees/other/commondir", "../..\n".to_owned());
     write("repo/other/.git", format!("gitdir: {}/repo/.git/worktrees/other\n", around.base.display()));
-    for output in outputs {
-        assert_eq!(around.advice(output, &[]), [] as [&str; 0], "{output}");
-    }
+    let expected = "`calc` lies in `../other`, not of this checkout: install in this one with \
+                    `python3 -m venv .venv && .venv/bin/pip install -e .`";
+    assert_eq!(around.advice(outputs[0], &[]), [expected]);
+    assert_eq!(around.advice(outputs[1], &[]), [] as [&str; 0]);
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl RemoteLaunch {
         let streams = answer.as_ref().map(|answer| (answer.stdout.as_path(), answer.stderr.as_path()));
         let captured = capture_files(sinks, limits.output, streams)?;
         let kept = was_started.then(|| self.kept(answer.map(|answer| answer.said).unwrap_or_default()));
-        Ok(EndedAction { end, started, ended, duration, captured, survivors: Vec::new(), usage: None, kept })
+        Ok(EndedAction { end, started, ended, duration, captured, survivors: Vec::new(), usage: None, kept, used_git: false })
     }
 
     /// Returns what a verdict says about an action that ran where nobody here could look.

@@ -102,6 +102,7 @@ pub(super) fn joined_end(
         usage,
         // The weakest isolation of all counts; levels are in order, the strongest first.
         kept: shards.iter().filter_map(|one| one.kept.clone()).max_by_key(|kept| kept.reached.level),
+        used_git: shards.iter().any(|one| one.used_git),
     }
 }
 

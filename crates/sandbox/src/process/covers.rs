@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
+use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 use crate::process::protocol::Obstacle;
 use crate::process::stage::{Kind, broken, is_out_of_reach, lasting, make_mount_point};
@@ -26,6 +27,8 @@ const STAND_INS: &[(&str, &str)] = &[
 /// Empty directories and files that are mounted over hidden paths.
 pub(super) struct Covers {
     made: usize,
+    /// Says whether the action opened a text that it is shown; `None` if there is no such text, or nobody can watch it.
+    opened: Option<Inotify>,
     sealable: Vec<Cover>,
 }
 
@@ -81,7 +84,7 @@ impl Covers {
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
         mount(Some("tmpfs"), WORKSHOP, Some("tmpfs"), flags, Some("mode=755,size=4m"))
             .map_err(|errno| lasting("cannot mount a file system in memory", &errno.into()))?;
-        Ok(Self { made: 0, sealable: Vec::new() })
+        Ok(Self { made: 0, opened: None, sealable: Vec::new() })
     }
 
     /// Mounts a directory without entries, or a file with a text, over a path.
@@ -95,10 +98,19 @@ impl Covers {
             let written = File::options().write(true).open(&cover.empty).and_then(|mut file| file.write_all(text.as_bytes()));
             written.map_err(|error| refused(&error))?;
         }
+        if !text.is_empty() {
+            self.opened = self.opened.take().or_else(|| Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC).ok());
+            let _unwatched = self.opened.as_ref().map(|opened| opened.add_watch(&cover.empty, AddWatchFlags::IN_OPEN));
+        }
         if cover.mount().map_err(|error| refused(&error))? {
             self.sealable.push(cover);
         }
         Ok(())
+    }
+
+    /// Returns what says whether the action opened a text that it is shown.
+    pub(super) fn into_opened(self) -> Option<Inotify> {
+        self.opened
     }
 
     /// Makes the covers (the empty directories over hidden paths) read-only once everything inside them is attached.

@@ -413,6 +413,7 @@ impl Keeper {
                 let (user, system) = self.used_before;
                 ended.usage.user.0 = ended.usage.user.0.saturating_sub(user.0);
                 ended.usage.system.0 = ended.usage.system.0.saturating_sub(system.0);
+                ended.used_git = self.staged.as_ref().is_some_and(StagedFileSystem::has_git_read);
                 self.look_at_written(|places| places.is_full_at_end())?;
                 self.look_at(|sums| sums.exceeded_at_end(&ended))?;
                 let others = self.others();

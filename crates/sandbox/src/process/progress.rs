@@ -240,6 +240,12 @@ impl<'limits> ActionProgress<'limits> {
         }
     }
 
+    /// Returns whether the action may have read the repository by git: without namespaces nobody can tell.
+    pub(super) fn used_git(&self) -> bool {
+        matches!(self.leader, Leader::Ended(child) if child.used_git)
+            || self.reached.as_ref().is_some_and(|it| it.level.is_weaker())
+    }
+
     /// Returns how the action was isolated; `None` if it was not started.
     pub(super) fn kept(&self) -> Option<ReachedIsolation> {
         let was_killed = self.killed.is_some() || !self.survivors.is_empty();

@@ -181,6 +181,8 @@ pub(super) struct EndedChild {
     pub(super) status: LeaderStatus,
     /// The resources used by the child and by the descendants that it waited for.
     pub(super) usage: Usage,
+    /// Whether the child or a descendant read the repository by git.
+    pub(super) used_git: bool,
 }
 
 /// An event that the launcher, the process that starts actions, reports to the supervisor.

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::libc;
 use nix::mount::{MsFlags, mount};
+use nix::sys::inotify::Inotify;
 use nix::sys::prctl::set_dumpable;
 use nix::unistd::{getegid, geteuid};
 
@@ -48,6 +49,8 @@ pub(super) struct StagedFileSystem {
     memory: Option<OwnedFd>,
     /// The paths of the sandbox, with the device and inode that each had when the sandbox was described.
     places: Vec<Place>,
+    /// Says whether the action opened a text that it is shown in place of a file.
+    texts: Option<Inotify>,
 }
 
 /// A path of the sandbox, and a copy of its mount that was made before everything was made read-only.
@@ -89,7 +92,7 @@ pub(super) fn stage(
     map_identity(identity).map_err(|error| lasting("cannot be somebody in a new user namespace", &error))?;
     let Some(sandbox) = sandbox else {
         mount_proc()?;
-        return Ok(StagedFileSystem { store: None, memory: None, places: Vec::new() });
+        return Ok(StagedFileSystem { store: None, memory: None, places: Vec::new(), texts: None });
     };
     // The mounts of this namespace were copied after the sandbox was described. From here on, only this process changes them.
     refuse_new_second_path(sandbox).map_err(|error| Obstacle::Place(error.to_string()))?;
@@ -134,7 +137,7 @@ pub(super) fn stage(
         guard_kernel_switches()?;
     }
     let places = sandbox.places.clone();
-    Ok(StagedFileSystem { store, memory, places })
+    Ok(StagedFileSystem { store, memory, places, texts: covers.into_opened() })
 }
 
 impl StagedFileSystem {
@@ -143,6 +146,11 @@ impl StagedFileSystem {
     pub(super) fn is_current(&self) -> bool {
         let is_named = |place: &&Place| matches!(place.access, Access::Writable | Access::ReadOnly);
         self.places.iter().filter(is_named).all(is_what_it_was)
+    }
+
+    /// Returns whether the action opened the configuration of a repository, which git does before it reads anything else there.
+    pub(super) fn has_git_read(&self) -> bool {
+        self.texts.as_ref().is_some_and(|texts| texts.read_events().is_ok_and(|events| !events.is_empty()))
     }
 
     /// Attaches the action's output directory, lays the snapshot over the project and layers over the directories whose changes are

@@ -104,7 +104,7 @@ pub fn supervise(
     let end = progress.end();
     let captured = to_captured(supervision.capture, &end)?;
     let (survivors, usage, kept) = (progress.survivors().to_vec(), progress.usage(), progress.kept());
-    Ok(EndedAction { end, started, ended, duration, captured, survivors, usage, kept })
+    Ok(EndedAction { end, started, ended, duration, captured, survivors, usage, kept, used_git: progress.used_git() })
 }
 
 impl Supervision<'_> {

@@ -14,6 +14,8 @@ use crate::process::clock::{Monotonic, monotonic};
 /// one twentieth of a processor.
 const SUM_EACH: u32 = 200;
 const REST: u32 = 19;
+/// How many entries of directories are read at once, which takes some milliseconds: whoever reads them has to see the action end too.
+const PART: usize = 2_000;
 
 /// The directories that an action writes to, with the limit on what they hold together.
 #[derive(Debug)]
@@ -23,17 +25,27 @@ pub(super) struct WrittenPlaces {
     directories: Vec<OwnedFd>,
     /// File systems in memory of the action's own.
     memory: Vec<OwnedFd>,
-    /// What the directories held before the action began, in bytes: actions of one run have one `/tmp`.
-    before: u64,
+    /// What the directories held when they were first summed, in bytes: actions of one run have one `/tmp`.
+    before: Option<u64>,
+    /// The sum that is being made.
+    sum: Option<Sum>,
     next: Monotonic,
     /// What the action was last found to have added, in bytes.
     last: u64,
 }
 
+/// A sum of what lies in directories, made in parts.
+#[derive(Debug)]
+struct Sum {
+    bytes: u64,
+    unread: Vec<PathBuf>,
+    opened: Option<fs::ReadDir>,
+}
+
 impl WrittenPlaces {
     pub(super) fn new(most: u64, directories: Vec<OwnedFd>, memory: Vec<OwnedFd>) -> Self {
-        let mut places = Self { most, directories, memory, before: 0, next: monotonic(), last: 0 };
-        places.before = places.sum();
+        let mut places = Self { most, directories, memory, before: None, sum: None, next: monotonic(), last: 0 };
+        places.sum_on();
         places.next = later(monotonic(), Duration::from_millis(SUM_EACH.into()));
         places
     }
@@ -49,9 +61,14 @@ impl WrittenPlaces {
         if begun < self.next {
             return false;
         }
-        self.last = self.added();
+        let is_whole = self.sum_on();
         let now = monotonic();
-        self.next = later(now, Duration::from_millis(SUM_EACH.into()).max(now.since(begun) * REST));
+        let least = if is_whole { SUM_EACH } else { 1 };
+        self.next = later(now, Duration::from_millis(least.into()).max(now.since(begun) * REST));
+        // What was moved while the parts were read may count twice.
+        if self.last >= self.most {
+            self.last = self.added();
+        }
         self.last >= self.most
     }
 
@@ -62,13 +79,27 @@ impl WrittenPlaces {
         last >= self.most
     }
 
-    fn added(&self) -> u64 {
-        self.sum().saturating_sub(self.before)
+    /// Reads the next part. Returns whether it was the last one of a sum.
+    fn sum_on(&mut self) -> bool {
+        let mut sum = self.sum.take().unwrap_or_else(|| self.begin_sum());
+        if !sum.read(PART) {
+            self.sum = Some(sum);
+            return false;
+        }
+        let bytes = sum.bytes.saturating_add(self.in_memory());
+        self.last = bytes.saturating_sub(*self.before.get_or_insert(bytes));
+        true
     }
 
-    fn sum(&self) -> u64 {
-        let on_disk = self.directories.iter().map(|directory| bytes_below(&format!("/proc/self/fd/{}", directory.as_raw_fd())));
-        on_disk.fold(self.in_memory(), u64::saturating_add)
+    fn added(&self) -> u64 {
+        let mut sum = self.begin_sum();
+        while !sum.read(usize::MAX) {}
+        sum.bytes.saturating_add(self.in_memory()).saturating_sub(self.before.unwrap_or(0))
+    }
+
+    fn begin_sum(&self) -> Sum {
+        let opened = self.directories.iter().map(|directory| format!("/proc/self/fd/{}", directory.as_raw_fd()).into());
+        Sum { bytes: 0, unread: opened.collect(), opened: None }
     }
 
     fn in_memory(&self) -> u64 {
@@ -84,21 +115,27 @@ fn later(now: Monotonic, by: Duration) -> Monotonic {
     now.plus(by).unwrap_or(now)
 }
 
-/// Returns how many bytes of a disk the files below a directory take. A file with several names counts once. Not counted are what lies in a
-/// directory that the action has closed to everybody, what has no name any more, and what has a longer path than the kernel takes.
-fn bytes_below(directory: &str) -> u64 {
-    let (mut sum, mut unread) = (0_u64, vec![PathBuf::from(directory)]);
-    while let Some(directory) = unread.pop() {
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let Ok(found) = entry.metadata() else { continue };
-            if found.is_dir() {
-                unread.push(entry.path());
-            }
+impl Sum {
+    /// Reads at most `most` more entries. Returns whether all were read. A file with several names counts once. Not counted are what lies
+    /// in a directory that the action has closed to everybody, what has no name any more, and what has a longer path than the kernel takes.
+    fn read(&mut self, most: usize) -> bool {
+        for _ in 0..most {
+            let Some(entry) = self.opened.as_mut().and_then(Iterator::next) else {
+                let Some(directory) = self.unread.pop() else { return true };
+                self.opened = fs::read_dir(directory).ok();
+                continue;
+            };
+            let Some((entry, found)) = entry.ok().and_then(|entry| Some((entry.path(), entry.metadata().ok()?))) else {
+                continue;
+            };
             let names = if found.is_dir() { 1 } else { found.nlink().max(1) };
-            sum = sum.saturating_add(found.blocks().saturating_mul(512) / names);
+            self.bytes = self.bytes.saturating_add(found.blocks().saturating_mul(512) / names);
+            if found.is_dir() {
+                self.unread.push(entry);
+            }
         }
+        false
     }
-    sum
 }
 
 /// Returns the directory `path` of the file system whose directory `top` was opened at `at`; `None` if it is not there.
@@ -130,6 +167,23 @@ mod tests {
         assert!(places.is_full_at_end(), "it was more than half full");
         places.next = monotonic();
         assert!(places.is_full());
+    }
+
+    /// Whoever sums sees the action end in between.
+    #[test]
+    fn many_files_are_summed_in_parts() {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let file = |name: &str| fs::write(root.path().join(name), vec![1; 5_000]).expect("a file");
+        (0..PART).for_each(|number| file(&number.to_string()));
+        let mut places = WrittenPlaces::new(1 << 14, vec![open_directory(root.path()).expect("it is there")], Vec::new());
+        assert!(places.sum.is_some() && places.before.is_none(), "there is more to read");
+        places.next = monotonic();
+        assert!(!places.is_full() && places.sum.is_none() && places.before.is_some_and(|before| before > 1 << 20));
+        (0..3).for_each(|number| file(&format!("more {number}")));
+        for expected in [false, true] {
+            places.next = monotonic();
+            assert_eq!(places.is_full(), expected);
+        }
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub enum InPlaceReason {
     },
     /// An entry cannot be read, so it cannot be copied.
     Unreadable(TreePath),
+    /// An entry changed whenever it was copied.
+    Changing(TreePath),
+    /// The project has more directories of installed packages than can be shown on a snapshot.
+    TooManyEnvironments { count: usize, bound: usize },
 }
 
 /// Returns why a tree cannot have a copy of at most `bound` bytes; `None` if it can have one. Sockets, pipes and devices are left out of
@@ -61,6 +65,8 @@ impl InPlaceReason {
                 format!("write `max_snapshot_bytes = \"{enough}\"` below `[sandbox]`, or move `{path}` out of the project")
             }
             Self::Unreadable(path) => format!("make `{path}` readable, or leave it out of the tree (`ignore` of `[watch]`)"),
+            Self::Changing(path) => format!("stop what writes `{path}`, and run again"),
+            Self::TooManyEnvironments { .. } => "register the parts of the project as projects of their own".to_owned(),
         }
     }
 
@@ -70,6 +76,10 @@ impl InPlaceReason {
                 format!("{subject} {bytes} (`{path}` has {size}), and a snapshot may hold {bound} (`max_snapshot_bytes`)")
             }
             Self::Unreadable(path) => format!("`{path}` cannot be read"),
+            Self::Changing(path) => format!("`{path}` changed whenever it was copied"),
+            Self::TooManyEnvironments { count, bound } => {
+                format!("the project has {count} directories of installed packages, and a snapshot shows at most {bound}")
+            }
         }
     }
 }

@@ -139,16 +139,18 @@ impl RunLayers {
         Ok(Some(discarded))
     }
 
-    /// Makes a layer that hides the entries `names` of a directory over which the layer is mounted.
+    /// Makes a layer that hides the paths `names` in a directory over which the layer is mounted.
     ///
     /// # Errors
     /// When the layer cannot be made, for example because the file system has no devices.
     pub fn hide(&mut self, names: &[&str]) -> io::Result<PathBuf> {
         self.made += 1;
         let layer = self.directory.join(self.made.to_string());
-        fs::create_dir(&layer)?;
-        // overlayfs takes this device for a removed entry.
-        names.iter().try_for_each(|name| mknod(&layer.join(name), SFlag::S_IFCHR, Mode::S_IRUSR, 0))?;
+        for hidden in names.iter().map(|name| layer.join(name)) {
+            fs::create_dir_all(hidden.parent().unwrap_or(&layer))?;
+            // overlayfs takes this device for a removed entry.
+            mknod(&hidden, SFlag::S_IFCHR, Mode::S_IRUSR, 0)?;
+        }
         Ok(layer)
     }
 

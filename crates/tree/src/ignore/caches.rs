@@ -36,7 +36,7 @@ const BY_TIME: &[(NameRule, CacheKind)] = &[
     (Is(".svelte-kit"), TimeOrder),
 ];
 
-/// A cache directly below a directory of installed packages, such as `node_modules/.cache`.
+/// A cache in a directory of installed packages, such as `node_modules/.cache`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheInEnvironment {
     pub name: &'static str,
@@ -50,6 +50,9 @@ pub const CACHES_IN_ENVIRONMENTS: &[CacheInEnvironment] = &[
     // Used by babel-loader, prettier, terser and others. Some packages download programs into this directory when they
     // are installed, so checks need the files that it has in the project.
     CacheInEnvironment { name: ".cache", shows_live: true },
+    // By these, Turborepo and Nx show the output of an earlier run in place of running a task.
+    CacheInEnvironment { name: ".cache/turbo", shows_live: false },
+    CacheInEnvironment { name: ".cache/nx", shows_live: false },
     // Vite's optimised dependencies, and the results of Vitest before version 1.
     CacheInEnvironment { name: ".vite", shows_live: false },
     CacheInEnvironment { name: ".vitest", shows_live: false },

@@ -42,6 +42,9 @@ const ROWS: &[(NameRule, IgnoredClass)] = &[
     (Is(".bundle"), Environment),
     (Is(".prettiercache"), Cache),
     (Is(".swc"), Cache),
+    // By these, Nx and Wireit show the output of an earlier run.
+    (Is(".nx"), Cache),
+    (Is(".wireit"), Cache),
     (Is(".next"), Cache),
     (Is(".nuxt"), Cache),
     (Is(".svelte-kit"), Cache),

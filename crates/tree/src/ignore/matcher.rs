@@ -204,6 +204,11 @@ impl Matcher {
         }
     }
 
+    /// Returns whether a directory is an ignored input: everything in it is one, and rules files in it apply to nothing.
+    pub fn is_ignored_input(&self, directory: TreeMembership) -> bool {
+        self.selects == Selects::IgnoredInputs && directory.belongs()
+    }
+
     /// Returns the rules that apply at the root, without the rules files and tracked paths that were set in this matcher. A walk
     /// that reads these itself begins with this value.
     pub fn bare_scope(&self, tracked: Arc<TrackedPaths>) -> RulesScope {
@@ -417,7 +422,7 @@ impl Matcher {
 
     fn narrow_in_place(&self, scope: &mut RulesScope, membership: TreeMembership, rules: Option<&Arc<DirectoryRules>>) {
         scope.ground = match (self.selects, membership.reads_rules()) {
-            (Selects::IgnoredInputs, _) if membership.belongs() => SurroundingTree::Ignored,
+            _ if self.is_ignored_input(membership) => SurroundingTree::Ignored,
             (Selects::Tree | Selects::IgnoredInputs, true) => SurroundingTree::Inside,
             (Selects::Tree | Selects::IgnoredInputs, false) => SurroundingTree::Leading,
         };

@@ -72,6 +72,7 @@ impl WorkflowHost for FakeHost {
             survivors: Vec::new(),
             usage: None,
             kept: None,
+            used_git: false,
         })
     }
 

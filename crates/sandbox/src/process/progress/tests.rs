@@ -37,7 +37,12 @@ fn survivor() -> Survivor {
 }
 
 fn ended(status: LeaderStatus, survivors: Vec<Survivor>) -> LauncherEvent {
-    LauncherEvent::Ended { number: NUMBER, leader: EndedChild { status, usage: Usage::default() }, survivors, group: None }
+    LauncherEvent::Ended {
+        number: NUMBER,
+        leader: EndedChild { status, usage: Usage::default(), used_git: false },
+        survivors,
+        group: None,
+    }
 }
 
 fn exited(code: i32) -> LauncherEvent {
@@ -390,7 +395,7 @@ fn a_limit_the_kernel_enforced_is_a_time_out_and_a_cgroup_tells_what_everything_
         (exceeded(false, false), LimitKind::Written),
     ] {
         let mut progress = ActionProgress::begin(base, &limits);
-        let leader = EndedChild { status: LeaderStatus::Signalled { signal: 9 }, usage: Usage::default() };
+        let leader = EndedChild { status: LeaderStatus::Signalled { signal: 9 }, usage: Usage::default(), used_git: false };
         let event = LauncherEvent::Ended { number: NUMBER, leader, survivors: Vec::new(), group: Some(group) };
         progress.note_event(base, event);
         let end = ActionEnd::TimedOut { limit, stage: StopStage::Sigkill, code: None, signal: Some(9) };

@@ -242,7 +242,7 @@ pub(super) fn wait_child(child: Pid, reaping: Reaping) -> io::Result<Option<Ende
     } else {
         LeaderStatus::Signalled { signal: value }
     };
-    Ok(Some(EndedChild { status, usage: to_usage(&usage) }))
+    Ok(Some(EndedChild { status, usage: to_usage(&usage), used_git: false }))
 }
 
 /// Whether children are left after all children that had ended were reaped.
