@@ -24,8 +24,8 @@ use proctor_sandbox::process::{
     ALL_REASONS, Control, Isolation, LaunchRequest, LaunchedChild, Sinks, SuperviseError, resolve_program, supervise,
 };
 use proctor_sandbox::{
-    ChildEnvironment, EnvironmentAdditions, KnownReferences, MissingDirectories, SandboxError, SandboxRequest, SystemPlaces, isolation,
-    second_paths_of,
+    ChildEnvironment, EnvironmentAdditions, KnownReferences, MissingDirectories, SandboxError, SandboxRequest, SystemPlaces,
+    isolation, second_paths_of,
 };
 
 /// The command-line programs of trackers. They are hidden from models in every directory of the search path.
