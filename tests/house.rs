@@ -62,7 +62,7 @@ fn every_planted_fault_fits_into_the_code_at_one_place() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (simulator, below, least, most) in [
         ("crates/service/src/service/simulator", "crates/service/src", 12, 100_000),
-        ("crates/project/src/simulator", "crates", 11, 20_000),
+        ("crates/project/src/simulator", "crates", 12, 20_000),
     ] {
         let table = std::fs::read_to_string(repository.join(simulator).join("mutants.json")).expect("the table is there");
         let rows: Vec<serde_json::Value> = serde_json::from_str(&table).expect("a list");

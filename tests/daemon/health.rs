@@ -181,9 +181,9 @@ fn a_file_system_that_is_mounted_inside_a_project_is_watched_after_the_next_ques
 
 #[test]
 fn a_run_that_could_not_be_carried_out_is_named_by_whoever_is_asked() {
-    let project = project("true").env("PROCTOR_TEST_ISOLATION", "process-group");
+    let project = project("true").file("large", &"x".repeat(2 << 20));
     let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
-    project.save("proctor.toml", &format!("{settings}\n[sandbox]\nsnapshot = \"require\"\n"));
+    project.save("proctor.toml", &format!("{settings}\n[sandbox]\nmax_snapshot_bytes = \"1MiB\"\n"));
     let daemon = start_serving(&project);
     for words in [&["wait", "--timeout", "20s"][..], &["status"]] {
         let said = project.proctor(words).any_status();
