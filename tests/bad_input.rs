@@ -237,8 +237,7 @@ fn a_configuration_that_cannot_be_read_is_named() {
     insta::assert_snapshot!(project.proctor(["run"]).status(4).snapshot(), @"
     exit status: 4
     --- stderr
-    error: `proctor.toml` is not UTF-8
-      caused by: invalid utf-8 sequence of 1 bytes from index 10
+    error: `proctor.toml` is not UTF-8, first in line 1
       hint: save the file in UTF-8
     ");
 }
@@ -291,15 +290,31 @@ fn a_run_that_does_not_exist_is_answered_with_where_to_look() {
     insta::assert_snapshot!(project.proctor(["show", "99"]).status(2).snapshot(), @"
     exit status: 2
     --- stderr
-    error: there is no sealed run `99`
+    error: there is no finished run `99`
       hint: `proctor log` lists the runs, `proctor run` makes one
     ");
     insta::assert_snapshot!(project.proctor(["show", "../../etc"]).status(2).snapshot(), @"
     exit status: 2
     --- stderr
-    error: there is no sealed run `../../etc`
+    error: there is no finished run `../../etc`
       hint: `proctor log` lists the runs, `proctor run` makes one
     ");
+}
+
+#[test]
+fn a_mistake_names_its_place_and_the_next_step() {
+    let project = Project::new().with_program(fake_tool()).toml("[[check]]\nname = \"a\"\ncommand = [\"fake-tool\"]\n");
+    let whole = project.proctor(["run", "/"]).status(2).stderr;
+    assert_eq!(
+        whole,
+        "error: `/` is the whole file system, and no project\n  hint: go to the directory of a project, or name it\n"
+    );
+    fs::write(project.shared("file"), "").expect("the root is ours");
+    let blocked = project.proctor(["run"]).env("XDG_STATE_HOME", project.shared("file")).status(2).stderr;
+    assert!(blocked.contains("a file lies where a directory belongs: move it, or point XDG_STATE_HOME to"), "{blocked}");
+    fs::write(project.path().join("proctor.toml"), b"[[check]]\nname = \"a\xff\"\n").expect("the project is ours");
+    let text = project.proctor(["run"]).status(4).stderr;
+    assert!(text.starts_with("error: `proctor.toml` is not UTF-8, first in line 2\n"), "{text}");
 }
 
 #[test]

@@ -65,6 +65,8 @@ fn a_check_that_fills_the_disk_leaves_nothing_and_what_was_sealed_stays() {
         let said = full.snapshot();
         assert_eq!(full.status, *status, "{script}: {said}");
         assert!(said.contains(says), "{script}: {said}");
+        let names_disk = said.contains("the evidence lies on `<state>`, where ") && said.contains(" MiB are free now");
+        assert_eq!(names_disk, *status == 5, "{script}: {said}");
         assert_eq!(processes_of(project.root()), [], "{script}");
         if *status == 0 {
             assert_eq!(statuses(&project), ["SUCCESS", "SUCCESS"], "{script}: {said}");

@@ -129,7 +129,7 @@ fn each_command_finds_what_it_is_for() {
     assert_eq!(ids(&json(&project, &["history", "diff", "3"])["comparison"]["slower"]), ["a::stays"]);
 
     let taken = project.proctor(["log", "--test", "flips"]).success();
-    assert!(taken.stderr.starts_with("note: this is about ") && taken.stderr.contains("a::flips"));
+    assert!(taken.stderr.starts_with("note: this is about `a::flips` of unit\n"), "{}", taken.stderr);
     let failed = json(&project, &["log", "--test", "a::flips", "--failed"]);
     assert_eq!(failed["runs"].as_array().map(Vec::len), Some(1), "{failed}");
     let shown = project.proctor(["log"]).success().stdout;
@@ -332,7 +332,7 @@ fn what_is_not_there_is_an_error_with_a_way_out() {
         (&["history", "a::"], "may mean 4 tests"),
         (&["log", "--since", "yesterday"], "`--since yesterday` is no time"),
         (&["log", "--test", "nothing"], "no known test is named `nothing`"),
-        (&["history", "diff", "77"], "there is no sealed run `77`"),
+        (&["history", "diff", "77"], "there is no finished run `77`"),
         (&["log", "--task", "../x"], "../x"),
     ];
     for (arguments, message) in rows {

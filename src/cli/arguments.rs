@@ -462,6 +462,7 @@ impl Arguments {
         }
         let read = |words: &[OsString]| group_commands(Self::command()).try_get_matches_from(words);
         let matches = match read(&words) {
+            Err(error) if !is_first(&error, &words) => Err(error),
             Err(error) => match places_of_unknown(&error).as_slice() {
                 [(parent, command)] if ONCE_AT_THE_TOP.contains(&command.as_str()) => {
                     note(&format!("note: `proctor {command}` is `proctor {parent} {command}`"));
@@ -474,6 +475,12 @@ impl Arguments {
         };
         Self::from_arg_matches(&matches?)
     }
+}
+
+/// Returns whether an error is about an unknown command that stands first, and not below another one.
+fn is_first(error: &clap::Error, words: &[OsString]) -> bool {
+    let first = words.get(1).and_then(|word| word.to_str());
+    matches!(error.get(ContextKind::InvalidSubcommand), Some(ContextValue::String(unknown)) if first == Some(unknown))
 }
 
 /// Commands that have moved below another command.
@@ -555,6 +562,7 @@ mod tests {
         assert!(answer(&["rotate"]).contains("write `proctor key rotate`"), "{}", answer(&["rotate"]));
         assert_eq!(answer(&["diff", "41", "42"]), "note: `proctor diff` is `proctor history diff`");
         assert!(!answer(&["nothing"]).contains("write"), "{}", answer(&["nothing"]));
+        assert!(answer(&["key", "list"]).starts_with("error: unrecognized subcommand 'list'"), "{}", answer(&["key", "list"]));
     }
 
     #[test]

@@ -67,8 +67,11 @@ fn say(line: &str) {
     render::note(line);
 }
 
+/// What a person is told who has asked for the end.
+pub(crate) const STOPPING: &str = "stopping; Ctrl-C again kills";
+
 fn say_stopping() {
-    render::note("stopping; Ctrl-C again kills");
+    render::note(STOPPING);
 }
 
 fn announce(line: &str) {

@@ -33,11 +33,13 @@ mod style;
 mod terminal;
 mod watch_screen;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::cli::arguments::{Arguments, Command, ErrorAudience};
 use proctor_app::{CommandError, Environment};
-use proctor_model::CommandExit;
+use proctor_model::{CommandExit, HealthProblem};
+use proctor_project::disk_words;
 
 /// Runs the command that the arguments name, and returns the exit status.
 pub fn main() -> ExitCode {
@@ -68,7 +70,9 @@ pub fn main() -> ExitCode {
         }
     };
     let (audience, fails_open) = (arguments.command.audience_of_errors(), arguments.command.fails_open());
-    let result = environment::read().and_then(|environment| dispatch(arguments, &environment));
+    let result = environment::read().and_then(|environment| {
+        dispatch(arguments, &environment).map_err(|error| name_full_disk(error, environment.state_root()))
+    });
     let exit = match result {
         Ok(exit) => exit,
         Err(error) if fails_open => {
@@ -85,6 +89,17 @@ pub fn main() -> ExitCode {
         }
     };
     ExitCode::from(exit.code())
+}
+
+/// Adds to an error of a full disk on which disk the evidence lies, and how much a run needs there.
+fn name_full_disk(error: CommandError, store: &Path) -> CommandError {
+    let is_full = error.trouble().is_some_and(|trouble| trouble.problem == HealthProblem::DiskFull);
+    match disk_words(store).filter(|_| is_full) {
+        Some(disk) => {
+            error.hint(format!("the evidence lies on {disk}: a run needs what its checks print and write, 1 GiB is plenty"))
+        }
+        None => error,
+    }
 }
 
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {

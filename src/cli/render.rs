@@ -61,18 +61,25 @@ pub(crate) fn line(line: &(impl Printable + ?Sized)) {
 
 /// Returns an escaped text in the characters of the terminal, with line ends where a word would be broken at its edge.
 fn parted(printed: &str, columns: Option<usize>) -> String {
-    fold(&in_characters(printed, "..."), columns.unwrap_or(usize::MAX)).into_owned()
+    fold(&in_characters(printed, "..."), columns.unwrap_or(usize::MAX), None).into_owned()
 }
 
 /// Returns a line with line ends where a word would be broken at the edge of the terminal. What stands in backticks or quotes is not parted,
-/// because it is copied, and neither is what a tool printed or wrote.
-fn fold(text: &str, columns: usize) -> Cow<'_, str> {
-    let margin = text.len() - text.trim_start_matches(' ').len();
-    if columns < NARROWEST || columns_of(text) <= columns || text.trim_start().starts_with(['│', '|']) {
+/// because it is copied, except where a tool printed it: such a line has a bar before it, and so has each part of it. `hang` is the column
+/// at which further lines begin, if it is not that of the first.
+fn fold(text: &str, columns: usize, hang: Option<usize>) -> Cow<'_, str> {
+    let blanks = |text: &str| text.len() - text.trim_start_matches(' ').len();
+    let outer = blanks(text);
+    let bar = text[outer..].chars().next().filter(|first| matches!(first, '│' | '|')).map_or(0, char::len_utf8);
+    let margin = if bar == 0 { outer } else { outer + bar + blanks(&text[outer + bar..]) };
+    if columns < NARROWEST || columns_of(text) <= columns {
         return Cow::Borrowed(text);
     }
-    let indent = " ".repeat((margin + 2).min(columns / 2));
-    let (mut folded, mut used, mut chunk) = (" ".repeat(margin), margin, String::new());
+    let mut indent = hang.map_or_else(|| format!("{}  ", &text[..margin]), |hang| " ".repeat(hang));
+    while columns_of(&indent) > columns / 2 {
+        indent.pop();
+    }
+    let (mut folded, mut used, mut chunk) = (text[..margin].to_owned(), columns_of(&text[..margin]), String::new());
     let (mut quote, mut is_begun) = (None, true);
     for piece in text[margin..].split_inclusive(' ') {
         chunk.push_str(piece);
@@ -83,14 +90,14 @@ fn fold(text: &str, columns: usize) -> Cow<'_, str> {
                 Some(_) => {}
             }
         }
-        if quote.is_some() {
+        if quote.is_some() && bar == 0 {
             continue;
         }
         let word = columns_of(chunk.trim_end());
-        if used + word > columns && used > indent.len() {
+        if used + word > columns && used > columns_of(&indent) {
             folded.truncate(folded.trim_end().len());
             folded = folded + "\n" + &indent;
-            (used, is_begun) = (indent.len(), false);
+            (used, is_begun) = (columns_of(&indent), false);
         }
         // The rest of a gap between columns of a table is not the beginning of a line.
         is_begun |= word > 0;
@@ -248,15 +255,31 @@ pub(crate) fn error(error: &CommandError) {
 /// Prints the text that the argument parser returned as an error. For `--help` and `--version` the text is a result;
 /// everything else is a usage error.
 pub(crate) fn usage(error: &clap::Error) -> CommandExit {
-    let said = error.to_string();
+    let said = without_tip(&error.to_string());
     if error.use_stderr() {
         let lines = said.split_inclusive('\n').map(|line| parted(&shown_lines(line), error_columns()));
         write_error(&lines.collect::<String>());
         CommandExit::Usage
     } else {
-        write(&in_characters(&shown_lines(&said), "..."));
+        let columns = output_columns().unwrap_or(usize::MAX);
+        let lines = said.lines().map(|line| fold_help(&in_characters(&shown_lines(line), "..."), columns) + "\n");
+        write(&lines.collect::<String>());
         CommandExit::Proceed
     }
+}
+
+/// Returns the text of a usage error without the tip to pass an unknown option as a value, which is not what was meant.
+fn without_tip(said: &str) -> String {
+    let tip =
+        said.find("  tip: to pass '").map(|from| (from, said[from..].find("\n\n").map_or(said.len(), |end| from + end + 2)));
+    tip.map_or_else(|| said.to_owned(), |(from, to)| [&said[..from], &said[to..]].concat())
+}
+
+/// Returns a line of a help page, parted so that its further lines begin below the first, or below the second column of a list.
+fn fold_help(line: &str, columns: usize) -> String {
+    let margin = line.len() - line.trim_start_matches(' ').len();
+    let column = line[margin..].find("  ").map(|gap| line.len() - line[margin + gap..].trim_start_matches(' ').len());
+    fold(line, columns, Some(column.unwrap_or(margin))).into_owned()
 }
 
 /// Shows a line that the next line replaces.
@@ -339,6 +362,7 @@ mod tests {
     #[test]
     fn a_line_is_parted_between_words_and_never_in_a_command() {
         let line = "  ✓ pytest  reused from run 12  \x1b[2mon tree 5a3f0c21…\x1b[0m: `proctor show 12 --log STEP.1` has it";
+        let fold = |text: &str, columns: usize| super::fold(text, columns, None).into_owned();
         assert_eq!(fold(line, 100), line);
         let parted =
             "  ✓ pytest  reused from run 12  \x1b[2mon tree\n    5a3f0c21…\x1b[0m:\n    `proctor show 12 --log STEP.1` has it";
@@ -346,14 +370,26 @@ mod tests {
         assert_eq!(fold("a                                             b", 40), "a\n  b");
         let listed = "   3  FAILED       tree 132560bc…  failed: unit  02:56, 12 s ago";
         assert_eq!(fold(listed, 50), "   3  FAILED       tree 132560bc…  failed: unit\n     02:56, 12 s ago");
-        for whole in [
-            "x".repeat(90),
-            format!("       │ {}", "word ".repeat(20)),
-            format!("`{}`", "a ".repeat(50)),
-            format!("\"{}\"", "a ".repeat(50)),
-        ] {
+        for whole in ["x".repeat(90), format!("`{}`", "a ".repeat(50)), format!("\"{}\"", "a ".repeat(50))] {
             assert_eq!(fold(&whole, 60), whole);
         }
+        let printed = "       │   E  it says \"a few\" words more";
+        assert_eq!(fold(printed, 40), "       │   E  it says \"a few\" words\n       │     more", "also in quotes");
+    }
+
+    #[test]
+    fn a_help_page_is_parted_below_its_columns_and_no_unknown_option_is_taken_for_a_value() {
+        let listed = "  watch   Run the checks on every save of a file";
+        assert_eq!(fold_help(listed, 40), "  watch   Run the checks on every save\n          of a file");
+        assert_eq!(fold_help("  -x\u{20}as it is", 40), "  -x as it is");
+        let text = "          The directory of the project, or none";
+        assert_eq!(fold_help(text, 40), "          The directory of the project,\n          or none");
+        let said = "error: no '--keep'\n\n  tip: to pass '--keep' as a value, use '-- --keep'\n\nUsage: x\n";
+        assert_eq!(without_tip(said), "error: no '--keep'\n\nUsage: x\n");
+        assert_eq!(
+            without_tip("error: x\n\n  tip: a similar argument exists: '--x'\n"),
+            "error: x\n\n  tip: a similar argument exists: '--x'\n"
+        );
     }
 
     #[test]

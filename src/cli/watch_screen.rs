@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::check_history::CheckHistory;
 use crate::cli::commands::{history, show};
+use crate::cli::environment;
 use crate::cli::keyboard::Keyboard;
 use crate::cli::page_opener::PageOpener;
 use crate::cli::render;
@@ -208,6 +209,7 @@ impl Screen for WatchScreen {
                 Vec::new()
             }
             Notice::Restarting { .. }
+            | Notice::Stopping
             | Notice::LettingFinish
             | Notice::OlderTree
             | Notice::Repeating { .. }
@@ -338,6 +340,7 @@ fn notice_lines(notice: &Notice, is_terminal: bool, root: &Path) -> Vec<String> 
         Notice::Restarting { path: Some(path) } => vec![format!("{path} was saved: stopping the checks and starting again")],
         Notice::Restarting { path: None } => vec!["the tree changed: stopping the checks and starting again".to_owned()],
         Notice::OlderTree => vec![OLDER_TREE.to_owned()],
+        Notice::Stopping => vec![environment::STOPPING.to_owned()],
         Notice::LettingFinish => {
             vec!["the tree changed again: this run is let finish, then the newest tree is tested".to_owned()]
         }

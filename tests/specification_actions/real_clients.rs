@@ -191,7 +191,7 @@ impl Engine {
             [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n";
         fs::write(directory.path().join("containers.conf"), configuration).expect("a file");
         let image = directory.path().join("image.tar");
-        let files = "tar --create --dereference --absolute-names --file \"$1\" /bin/sh /bin/cat $(ldd /bin/sh /bin/cat | grep -o '/lib[^ ]*' | sort -u)";
+        let files = "tar --create --dereference --absolute-names --file \"$1\" /bin/busybox /bin/sh /bin/cat $(ldd /bin/sh /bin/cat | grep -o '/lib[^ ]*' | sort -u)";
         let packed = Command::new("sh").args(["-c", files, "sh"]).arg(&image).status();
         assert!(packed.expect("a shell").success());
         let mut engine =

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::real_clients::{Engine, PASSWORD, Server};
-use crate::common::{Project, repository};
+use crate::common::{Project, free_port, repository};
 
 /// Returns what is to be written into `proctor.toml`, by the page's heading.
 #[track_caller]
@@ -41,30 +41,27 @@ fn a_check_starts_a_bus_of_its_own() {
     project("", "dbus-run-session -- sh -c 'test -n \"$DBUS_SESSION_BUS_ADDRESS\"'").proctor(["run"]).success();
 }
 
-/// The engine speaks Docker's protocol. It has no network here, so no port of the container is published.
+/// The engine speaks Docker's protocol. Its container ignores SIGTERM, as many programs do that are the first of a container.
 #[test]
 #[ignore = "wide tier"]
-fn a_container_is_started_for_each_run_and_stopped_after_it() {
+fn a_container_with_a_published_port_is_started_for_each_run_and_removed_after_it() {
     let engine = Engine::start();
-    let socket = engine.socket().display().to_string();
-    let open = |heading: &str| recipe(heading).replace("/run/docker.sock", &socket);
+    let (socket, port) = (engine.socket().display().to_string(), free_port());
     let docker = format!("docker --host unix://{socket}");
+    let open = |heading: &str| recipe(heading).replace("/run/docker.sock", &socket).replace("\"docker ", &format!("\"{docker} "));
     let hidden = project("", &format!("{docker} ps")).proctor(["run"]).status(1);
     assert!(hidden.stdout.contains(&format!("sockets = [\"{socket}\"]")), "{}", hidden.snapshot());
     // The tests start a container themselves.
     let starts = format!("{docker} run --rm local/shell:1 /bin/sh -c 'exit 0'");
     project(&open("Testcontainers"), &starts).proctor(["run"]).success();
-    // A container that runs until it is stopped, in place of the server of the recipe.
-    let server = ["docker", "--host", &format!("unix://{socket}"), "run", "--rm", "local/shell:1", "/bin/sh", "-c"];
-    let server: Vec<&str> = server.into_iter().chain(["trap 'exit 0' TERM; while :; do :; done"]).collect();
-    let settings = open("Postgres in Docker");
-    let is_replaced = |line: &&str| !line.starts_with("command = ") && !line.starts_with("ready = ");
-    let kept = settings.lines().filter(is_replaced).collect::<Vec<_>>().join("\n");
-    let ready = "ready = { command = [\"sh\", \"recipe.sh\"], timeout = \"60s\" }";
-    let runs = format!("test \"$({docker} ps --quiet | wc -l)\" = 1");
-    let project = project(&format!("{kept}\ncommand = {server:?}\n{ready}\n"), &runs);
+    let settings = open("Postgres in Docker").replace("5433", &port).replace("run --rm", "run --network bridge --rm");
+    let settings = settings.replace("postgres:17", "local/shell:1 /bin/busybox nc -ll -p 5432 -e /bin/busybox echo pong");
+    let answer = format!("bash -c 'read answer </dev/tcp/127.0.0.1/{port}; test \"$answer\" = pong'");
+    let project = project(&settings.replace("service = true", "service = true\ngrace = \"1s\""), &answer);
     for _ in 0..2 {
-        project.proctor(["run"]).success();
+        let run = project.proctor(["run"]).success();
+        let widest = run.stdout.lines().find(|line| line.contains("is answered by")).map(|line| line.chars().count());
+        assert!(widest.is_none_or(|columns| columns < 200), "the command of the container's process is cut: {}", run.snapshot());
         assert_eq!(engine.run(&["ps", "--all", "--quiet"]), "", "no container is left");
     }
 }

@@ -67,7 +67,8 @@ fn find(environment: &Environment, directory: &Path, wanted: Option<&str>) -> Re
     let (archive, project) = open_registered(environment, &root)?;
     let found = archive.find(&project, wanted)?;
     let run = found.ok_or_else(|| {
-        let text = wanted.map_or_else(|| "nothing was run yet".to_owned(), |wanted| format!("there is no sealed run `{wanted}`"));
+        let text =
+            wanted.map_or_else(|| "nothing was run yet".to_owned(), |wanted| format!("there is no finished run `{wanted}`"));
         CommandError::new(CommandExit::Usage, text).hint("`verdict` names the run of the last verdict")
     })?;
     Ok(FoundRun { root, archive, project, run })

@@ -37,7 +37,6 @@ pub fn past(
         search @ (TestSearch::Several(_) | TestSearch::Nothing) => Ok(Err(search)),
     });
     let past = past?.map_err(|search| not_one(wanted, &search))?;
-    note_taken(environment, wanted, &past.test);
     Ok(TestPastV1::new(project, past))
 }
 
@@ -68,9 +67,12 @@ pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -
             let newest = runs_of_task(&mut archive, &project, Some(from.task), 1)?.into_iter().next();
             (from.run_id.clone(), newest.map_or(from.run_id, |newest| newest.run.run_id))
         }
-        ComparedRuns::LastTwo => {
-            newest_and_earlier(&mut archive, &project, |_| true, "the task of the newest run has no other run to compare with")?
-        }
+        ComparedRuns::LastTwo => newest_and_earlier(
+            &mut archive,
+            &project,
+            |_| true,
+            "there is no earlier run of the same task to compare the newest one with",
+        )?,
         ComparedRuns::SinceGreen => {
             let is_green = |run: &RecordedRun| run.result == Some(OverallResult::Passed);
             newest_and_earlier(&mut archive, &project, is_green, "no run before the last one passed by approved rules")?
@@ -96,7 +98,7 @@ pub fn catch_up(environment: &Environment, archive: &mut StoreReader, project: &
 /// Says which test was taken, if the word is only a part of its names.
 pub fn note_taken(environment: &Environment, wanted: &str, test: &NamedTest) {
     if !test.is_named(wanted) {
-        environment.note(&format!("note: this is about {} · {} · {}", test.key, test.check, test.id));
+        environment.note(&format!("note: this is about `{}` of {}", test.id, test.check));
     }
 }
 
@@ -107,7 +109,7 @@ pub fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
         TestSearch::Several(tests) => tests,
         TestSearch::Nothing => {
             return CommandError::new(CommandExit::Usage, format!("no known test is named `{wanted}`"))
-                .hint("name a part of its id; tests are known since the oldest run whose evidence was there");
+                .hint("name a part of its name, as the tool prints it; only tests of runs that `proctor log` lists are known");
         }
     };
     let named = |test: &NamedTest| format!("{} · {} · {}", test.key, test.check, test.id);
@@ -121,7 +123,7 @@ pub fn not_one(wanted: &str, search: &TestSearch) -> CommandError {
 fn find(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<RecordedRun, CommandError> {
     let found = archive.find(project, Some(wanted))?;
     found.ok_or_else(|| {
-        CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")
+        CommandError::new(CommandExit::Usage, format!("there is no finished run `{wanted}`")).hint("`proctor log` lists the runs")
     })
 }
 

@@ -8,13 +8,17 @@ use crate::{ArchiveProblem, EvidenceFault, KeyProblem, SealedFileProblem};
 use proctor_model::{ProjectId, RunId, Sequence};
 
 /// Hints for I/O errors whose kind already shows what to do.
-const FILE_HINTS: [(io::ErrorKind, &str); 5] = [
+const FILE_HINTS: [(io::ErrorKind, &str); 6] = [
     (io::ErrorKind::StorageFull, "free some space there and run the command again"),
     (io::ErrorKind::QuotaExceeded, "free some space there and run the command again"),
     (io::ErrorKind::FileTooLarge, "raise the limit on file sizes (`ulimit -f`) and run the command again"),
     (
         io::ErrorKind::PermissionDenied,
         "the directory must belong to you: mend its owner or mode, or point XDG_STATE_HOME to one of yours",
+    ),
+    (
+        io::ErrorKind::NotADirectory,
+        "a file lies where a directory belongs: move it, or point XDG_STATE_HOME to another directory",
     ),
     (io::ErrorKind::ReadOnlyFilesystem, "point XDG_STATE_HOME to a directory that can be written"),
 ];

@@ -150,12 +150,20 @@ impl From<HealthUrl> for String {
     }
 }
 
+/// At most this many characters of a process's command are shown: a container's process may have thousands.
+const SHOWN_COMMAND: usize = 60;
+
 impl std::fmt::Display for PortHolder {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.pid, &self.argv[..]) {
             (None, _) => write!(formatter, "a process of user {} that may not be looked at", self.user),
             (Some(pid), []) => write!(formatter, "pid {pid} of user {}", self.user),
-            (Some(pid), argv) => write!(formatter, "`{}` (pid {pid}, user {})", argv.join(" "), self.user),
+            (Some(pid), argv) => {
+                let command = argv.join(" ");
+                let end = command.char_indices().nth(SHOWN_COMMAND).map(|(end, _)| end);
+                let (shown, more) = end.map_or((&command[..], ""), |end| (&command[..end], "…"));
+                write!(formatter, "`{shown}{more}` (pid {pid}, user {})", self.user)
+            }
         }
     }
 }
@@ -194,6 +202,16 @@ mod tests {
         ] {
             assert_eq!(HealthUrl::try_from(text), Err(error), "{text}");
         }
+    }
+
+    #[test]
+    fn of_a_long_command_the_beginning_is_shown() {
+        let holder = |argv: &[&str]| {
+            let argv = argv.iter().map(ToString::to_string).collect();
+            PortHolder { pid: Some(7), argv, user: "ada".to_owned() }.to_string()
+        };
+        assert_eq!(holder(&["vite", "dev"]), "`vite dev` (pid 7, user ada)");
+        assert_eq!(holder(&["conmon", &"ä".repeat(99)]), format!("`conmon {}…` (pid 7, user ada)", "ä".repeat(53)));
     }
 
     #[test]

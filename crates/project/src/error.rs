@@ -211,7 +211,7 @@ const KINDS: [(io::ErrorKind, i32); 3] = [
 
 /// What to do about a full disk. The message before it names the file that could not be written.
 const DISK_FULL: &str = "the disk with this file, or your quota on it, is full: free some space there and run the command again; \
-                         `df` says which disk it is, 1 GiB is enough, `proctor prune` removes old evidence";
+                         `proctor prune` removes old evidence";
 
 impl ProjectError {
     /// Returns the error for a tree, or ignored files, that no copy can be made of.
@@ -224,11 +224,12 @@ impl ProjectError {
         matches!(system_error_behind(self), Some(libc::ENOSPC | libc::EDQUOT))
     }
 
-    /// Returns whether this user may not write the store, or a file in it: it is another user's, or the file system is read-only.
+    /// Returns whether this user may not write the store, or a file in it: it is another user's, a file lies in its way, or the file
+    /// system is read-only.
     fn is_refused_by_owner(&self) -> bool {
         let is_of_store = matches!(self, Self::Lock(_) | Self::Index(_))
             || matches!(self, Self::Evidence(error) | Self::RunEvidence { source: error, .. } if !error.is_changed_evidence());
-        is_of_store && matches!(system_error_behind(self), Some(libc::EACCES | libc::EPERM | libc::EROFS))
+        is_of_store && matches!(system_error_behind(self), Some(libc::EACCES | libc::EPERM | libc::EROFS | libc::ENOTDIR))
     }
 
     /// Returns the exit code of a command that fails with this error (G5).

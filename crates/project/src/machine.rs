@@ -19,7 +19,7 @@ use crate::store_reader::{RecordedRun, StoreReader};
 use crate::tool_version::{ToolPlace, read_tool_version};
 use proctor_evidence::report::OutgoingRedactor;
 use proctor_evidence::{Store, read_report, watching_process};
-use proctor_model::{Action, EntryKind, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
+use proctor_model::{Action, EntryKind, MountTable, Plan, ProjectId, SpawnFailure, Timestamp, Tool};
 use proctor_sandbox::process::resolve_program;
 use proctor_sandbox::{ChildEnvironment, ForeignOwner, home, search_path};
 
@@ -184,6 +184,15 @@ fn read_inotify_use(proc: &Path) -> (u64, u64) {
 fn read_file_system(path: &Path) -> Option<FileSystemType> {
     // The number has 32 bits; the C library may have added sign bits.
     Some(FileSystemType(i64::from(statfs(path).ok()?.filesystem_type().0 as u32)))
+}
+
+/// Returns where the disk of a path is mounted, and how much of it this user may still write to; `None` if the system does not say.
+pub fn disk_words(path: &Path) -> Option<String> {
+    let path = path.ancestors().find_map(|path| path.canonicalize().ok())?;
+    let mounts = MountTable::parse(&fs::read("/proc/thread-self/mountinfo").ok()?);
+    let (point, disk) = (mounts.holder(&path)?.point.display().to_string(), statvfs(&path).ok()?);
+    let mebibytes = |blocks: u64| blocks.saturating_mul(disk.fragment_size()) >> 20;
+    Some(format!("`{point}`, where {} of {} MiB are free now", mebibytes(disk.blocks_available()), mebibytes(disk.blocks())))
 }
 
 fn read_space(path: &Path) -> Option<Space> {

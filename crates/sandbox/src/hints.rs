@@ -21,6 +21,21 @@ use proctor_model::{
     Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, Place, PlanNote, Sandbox, SandboxSettings,
 };
 
+/// What programs say that wait for a person's input.
+const NO_INPUT: [&str; 4] = [
+    "EOF when reading a line",
+    "/dev/tty: No such device",
+    "Inappropriate ioctl for device",
+    "reading from stdin while output is captured",
+];
+
+/// Returns a hint if the action wanted to read what a person types.
+fn missed_input(output: &str) -> Option<String> {
+    let is_missed = NO_INPUT.iter().any(|words| output.contains(words));
+    is_missed
+        .then(|| "checks have no terminal, and their standard input is empty: give the command its answers as options".to_owned())
+}
+
 /// A failed action, with what is needed to find out why it may have failed.
 pub struct FailedAction<'a> {
     pub action: &'a Action,
@@ -50,6 +65,7 @@ impl FailedAction<'_> {
         };
         let mut messages = self.missed_variables(&output);
         messages.extend(self.closed_network(&output));
+        messages.extend(missed_input(&output));
         messages.extend(namespace_effect(&output).filter(|_| self.sandbox.is_some()));
         messages.extend(self.foreign_project(&output));
         messages.extend(self.denied_writes(&output_of_plain));
@@ -327,6 +343,14 @@ pub(super) fn is_write_to_git(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_that_waits_for_a_person_is_told_that_nobody_types() {
+        for said in ["EOFError: EOF when reading a line", "x.sh: line 1: /dev/tty: No such device or address"] {
+            assert!(missed_input(said).is_some_and(|hint| hint.contains("no terminal")), "{said}");
+        }
+        assert_eq!(missed_input("ValueError: reading a line"), None);
+    }
 
     #[test]
     fn what_a_closed_network_hid_is_recognised_by_the_words_of_programs() {

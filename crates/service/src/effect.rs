@@ -52,6 +52,8 @@ pub enum Notice {
         /// The first of the saved paths.
         path: Option<TreePath>,
     },
+    /// A person asked for the end, and the run under way is being stopped.
+    Stopping,
     /// The run under way is allowed to finish although the tree has changed.
     LettingFinish,
     /// The verdict that was just shown is for the tree before the last save. The newest tree is tested next.

@@ -118,7 +118,8 @@ pub(super) fn find(exited: &Exited<'_>) -> Option<Interpretation> {
         let seen = if row.words.is_empty() {
             // npm ends its output with notices about its own new versions, so these lines are skipped.
             let is_word = |line: &&str| !line.trim().is_empty() && !line.starts_with("npm notice");
-            exited.stderr.lines().rfind(is_word).unwrap_or_default()
+            let is_missing = |line: &&str| is_word(line) && line.contains("not found");
+            exited.stderr.lines().rfind(is_missing).or_else(|| exited.stderr.lines().rfind(is_word)).unwrap_or_default()
         } else {
             exited.stderr.lines().chain(exited.stdout.lines()).find(|line| row.matches(line, exited.action.tool))?
         };
@@ -186,6 +187,12 @@ mod tests {
             (Tool::Pytest, 1, "Command not found: pytest", CategoryCode::ToolNotFound),
             (Tool::Pytest, 2, "error: Failed to spawn: `pytest`\n  Caused by: No such file", CategoryCode::ToolNotFound),
             (Tool::Pytest, 127, "sh: 1: pytest: not found", CategoryCode::ToolNotFound),
+            (
+                Tool::Pytest,
+                127,
+                "shim: python2: command not found\n\nNote: several versions at the same time.",
+                CategoryCode::ToolNotFound,
+            ),
             (Tool::Tsc, 13, "node: OpenSSL configuration error:\n80BC418AED7F0000:error:07000064", CategoryCode::NotStarted),
             (Tool::Tsc, 9, "node: --nope is not allowed in NODE_OPTIONS", CategoryCode::NotStarted),
             (Tool::Pytest, 126, "sh: 1: ./pytest: Permission denied", CategoryCode::NotStarted),

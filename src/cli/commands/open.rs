@@ -77,7 +77,7 @@ fn find_place(archive: &mut StoreReader, root: &Path, run: Option<&str>) -> Resu
     })?;
     let run = archive.find(&project, Some(wanted))?;
     let run = run.ok_or_else(|| {
-        CommandError::new(CommandExit::Usage, format!("there is no sealed run `{wanted}`")).hint("`proctor log` lists the runs")
+        CommandError::new(CommandExit::Usage, format!("there is no finished run `{wanted}`")).hint("`proctor log` lists the runs")
     })?;
     Ok(place_of_run(&project, &run.run_id))
 }

@@ -52,7 +52,9 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &[]).iter().for_each(render::line);
     screen::debt(&report).iter().for_each(render::line);
-    let path = archive.place(&project, &run).join(EXECUTION_REPORT_FILE).display().to_string();
+    let link = setup::configuration(environment, &root).map(|(configuration, _)| configuration.evidence.link).unwrap_or_default();
+    let place = archive.place(&project, &run).join(EXECUTION_REPORT_FILE);
+    let path = screen::report_path(&root, Some(&link), &report.test_specification.task_id, &place, false);
     screen::logs(&report, &path, run_to_name).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
     Ok(CommandExit::Proceed)
@@ -85,8 +87,8 @@ fn find(archive: &StoreReader, project: &ProjectId, wanted: Option<&str>) -> Res
     let found = archive.find(project, wanted)?;
     found.ok_or_else(|| {
         let message = match wanted {
-            Some(wanted) => format!("there is no sealed run `{wanted}`"),
-            None => "there is no sealed run yet".to_owned(),
+            Some(wanted) => format!("there is no finished run `{wanted}`"),
+            None => "there is no finished run yet".to_owned(),
         };
         CommandError::new(CommandExit::Usage, message).hint("`proctor log` lists the runs, `proctor run` makes one")
     })

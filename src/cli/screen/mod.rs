@@ -10,7 +10,7 @@ mod project_status;
 mod prove;
 mod unmet;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use self::action::show_log_command;
 pub(crate) use self::action::{ActionLook, action, attested_check, attested_verdict, counted, service_ready, with_source};
@@ -322,16 +322,18 @@ pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path, settings: &P
     ignore_advice(&paths, read_git_index(root, None).paths(), WayIntoProject::InPlace)
 }
 
-/// Returns the path of a report as people see it: the short path through the project's evidence link if the run is the task's
-/// latest and that path leads to its report, otherwise the path in the store.
+/// Returns the path of a report as people see it: the short path through the project's evidence link if that leads to the report, otherwise
+/// the path in the store. The task's latest run is not named in it.
 pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
-    let through_link = link.map(|link| Path::new(link).join(task.as_str()).join("execution-report.json"));
+    let run = report_path.parent().and_then(Path::file_name).filter(|_| !is_latest);
+    let place = run.map_or_else(PathBuf::new, |run| Path::new("runs").join(run)).join("execution-report.json");
+    let through_link = link.map(|link| Path::new(link).join(task.as_str()).join(place));
     // If a directory was copied together with its link, the link leads to the other project's evidence.
     let leads_there = |path: &Path| match (path.canonicalize(), report_path.canonicalize()) {
         (Ok(through_link), Ok(direct)) => through_link == direct,
         (Err(_), _) | (_, Err(_)) => false,
     };
-    let Some(path) = through_link.filter(|_| is_latest) else { return report_path.display().to_string() };
+    let Some(path) = through_link else { return report_path.display().to_string() };
     // Whoever stands elsewhere could not open a path that is relative to the project.
     let places = [path.clone(), root.join(path), report_path.to_owned()];
     places.iter().find(|path| leads_there(path)).unwrap_or(&places[2]).display().to_string()

@@ -77,6 +77,10 @@ pub fn named_root(environment: &Environment, directory: &Path) -> Result<PathBuf
         CommandError::caused(CommandExit::Usage, format!("the directory `{shown}` cannot be opened"), &error)
             .hint("check the permissions of the path")
     })?;
+    if root.parent().is_none() {
+        return Err(CommandError::new(CommandExit::Usage, "`/` is the whole file system, and no project")
+            .hint("go to the directory of a project, or name it"));
+    }
     if root.is_dir() {
         return Ok(root);
     }
@@ -141,8 +145,10 @@ fn configuration_again(
         }
     };
     let text = String::from_utf8(bytes).map_err(|error| {
-        CommandError::caused(CommandExit::SpecificationWrong, format!("`{CONFIGURATION_FILE}` is not UTF-8"), &error.utf8_error())
-            .hint("save the file in UTF-8")
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let message = format!("`{CONFIGURATION_FILE}` is not UTF-8, first in line {line}");
+        CommandError::new(CommandExit::SpecificationWrong, message).hint("save the file in UTF-8")
     })?;
     let read = |text: &str| {
         let read = config::read(text, CONFIGURATION_FILE).map_err(|problems| from_problems(&problems))?;

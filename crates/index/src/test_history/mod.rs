@@ -184,7 +184,8 @@ past_questions! { query_tests:
     known_tests(project: &ProjectId) -> Vec<(u32, u32, NamedTest)>;
     /// Returns the names that tests had before they were renamed, oldest first.
     former_names(project: &ProjectId) -> Vec<FormerName>;
-    /// Returns the results of a check that were not reused, oldest first: at most the newest `limit`. With `durations`, those of the tests too.
+    /// Returns the results of a check, oldest first: at most the newest `limit`. With `durations`, those of the tests too; with `reused`, results
+    /// that were taken from an earlier run too.
     check_runs(project: &ProjectId, check: u32, wanted: NewestTests) -> Vec<CheckRun>;
     /// Returns these lists of tests, by number. A list that is not there is left out.
     rosters(project: &ProjectId, wanted: &std::collections::BTreeSet<u32>) -> std::collections::BTreeMap<u32, Roster>;

@@ -32,6 +32,8 @@ pub struct NewestTests {
     pub skip: u32,
     /// Whether the durations of the tests are read too.
     pub durations: bool,
+    /// Whether results are wanted too that a run took from an earlier one.
+    pub reused: bool,
 }
 
 /// A run in the index of tests.
@@ -268,11 +270,13 @@ impl Tables {
 
     pub(super) fn check_runs(&self, project: &ProjectId, check: u32, wanted: NewestTests) -> Result<Vec<CheckRun>, IndexError> {
         let durations = if wanted.durations { "c.durations" } else { "x''" };
+        let (index, carried_out) =
+            if wanted.reused { ("", "") } else { ("INDEXED BY history_results_carried_out", "AND reused IS NULL") };
         // The results that are left out are counted in an index of a few bytes for each, and their rows are not read.
         let statement = format!(
             "SELECT {CHECK_COLUMNS}, {durations}, r.tests FROM \
-             (SELECT sequence, attempt FROM history_results INDEXED BY history_results_carried_out \
-             WHERE project = ?1 AND check_number = ?2 AND reused IS NULL ORDER BY sequence DESC, attempt DESC LIMIT ?3 OFFSET ?4) k \
+             (SELECT sequence, attempt FROM history_results {index} \
+             WHERE project = ?1 AND check_number = ?2 {carried_out} ORDER BY sequence DESC, attempt DESC LIMIT ?3 OFFSET ?4) k \
              CROSS JOIN history_results c ON c.project = ?1 AND c.check_number = ?2 AND c.sequence = k.sequence AND c.attempt = k.attempt \
              CROSS JOIN history_runs h ON h.project = ?1 AND h.sequence = c.sequence LEFT JOIN history_rosters r ON {} \
              ORDER BY c.sequence DESC, c.attempt DESC",

@@ -58,7 +58,7 @@ fn run(sequence: u64, checks: Vec<SealedCheck>) -> SealedTests {
 }
 
 fn all(durations: bool) -> NewestTests {
-    NewestTests { limit: 1000, skip: 0, durations }
+    NewestTests { limit: 1000, skip: 0, durations, reused: false }
 }
 
 fn add(index: &mut TestIndex, run: &SealedTests) {
@@ -101,10 +101,16 @@ fn older_results_are_counted_without_those_that_were_reused() {
     }
     let check = index.index.indexed_checks(&shop).unwrap().remove(0).number;
     let found = |limit, skip| {
-        let runs = index.index.check_runs(&shop, check, NewestTests { limit, skip, durations: true }).unwrap();
+        let runs = index.index.check_runs(&shop, check, NewestTests { limit, skip, durations: true, reused: false }).unwrap();
         runs.into_iter().map(|run| (run.sequence.0, run.duration_of(0))).collect::<Vec<_>>()
     };
     assert_eq!(found(9, 0), [(1, Some(1000)), (3, Some(3000)), (5, Some(5000))]);
+    let every = NewestTests { limit: 3, skip: 0, durations: false, reused: true };
+    let every = index.index.check_runs(&shop, check, every).unwrap();
+    assert_eq!(
+        every.iter().map(|run| (run.sequence.0, run.reused.is_some())).collect::<Vec<_>>(),
+        [(4, true), (5, false), (6, true)]
+    );
     assert_eq!((found(1, 1), found(2, 1), found(2, 3)), (vec![(3, Some(3000))], vec![(1, Some(1000)), (3, Some(3000))], vec![]));
     assert_eq!(index.index.results_after(&shop, check, Sequence(1)).unwrap(), 2);
 }

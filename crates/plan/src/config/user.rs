@@ -110,7 +110,7 @@ fn read_editor(page: Option<&Value>) -> Result<Option<String>, String> {
         Some(_) => return Err("a table is expected".to_owned()),
     };
     if let Some(key) = table.keys().find(|key| *key != "editor") {
-        return Err(format!("unknown key `{key}`"));
+        return Err(format!("unknown key `{key}`: the one key of `[page]` is `editor`"));
     }
     let opens = |text: &str| {
         text.split_once("://").is_some_and(|(scheme, rest)| {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::config::duration_text;
-use crate::spec::terms::{MAY_FAIL, VARIABLE};
+use crate::spec::terms::{MAY_FAIL, SHOWN, VARIABLE};
 use proctor_model::{ActionId, ActionTerms, ApprovalTerms, NetworkAccess, PlanTerms, Reuse, RuleChange, RuleDifference};
 
 /// The fields of an action's terms that say what it is and not how it is judged, or that are compared apart.
@@ -158,7 +158,7 @@ fn differing_work(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<Rule
     let mut found = Vec::new();
     if let (Some(before), Some(now)) = (&old.words, &new.words) {
         if before.command != now.command {
-            found.push(change(label, "command", value_change(&new.shown, &old.shown)));
+            found.push(change(label, "command", command_change(&new.shown, &old.shown)));
         }
         let names: BTreeSet<&String> = before.parts.keys().chain(now.parts.keys()).collect();
         for name in names {
@@ -176,7 +176,7 @@ fn differing_work(label: &str, old: &ActionTerms, new: &ActionTerms) -> Vec<Rule
         }
     }
     if found.is_empty() {
-        found.push(change(label, "command", value_change(&new.shown, &old.shown)));
+        found.push(change(label, "command", command_change(&new.shown, &old.shown)));
     }
     found
 }
@@ -224,6 +224,15 @@ fn value_change(now: &str, before: &str) -> String {
         (_, NOTHING) => format!("{now}, which was not set"),
         (NOTHING, _) => format!("not set any more, it was {before}"),
         (_, _) => format!("{now} instead of {before}"),
+    }
+}
+
+/// Returns how two commands differ, of which approvals record the beginnings.
+fn command_change(now: &str, before: &str) -> String {
+    let cut = |text: &str| if text.chars().count() < SHOWN { text.to_owned() } else { format!("{text}…") };
+    match now == before {
+        true => format!("{} differs in what is not shown here: `proctor plan` prints it whole", cut(now)),
+        false => value_change(&cut(now), &cut(before)),
     }
 }
 

@@ -14,7 +14,7 @@ use proctor_model::{
 use proctor_tools::without_runner;
 
 /// An approval records at most this many characters of an action's command. People read them to see what was approved.
-const SHOWN: usize = 120;
+pub(super) const SHOWN: usize = 120;
 /// What the name of a part begins with if the part is a variable of the environment.
 pub(super) const VARIABLE: &str = "environment.";
 /// The part that says whether the run goes on without a prerequisite or clean-up. It is about the verdict, and opens nothing.

@@ -173,7 +173,7 @@ impl StoreReader {
     /// Returns the last results of a check up to the one of the earlier run.
     fn results_up_to(&self, project: &ProjectId, check: u32, last: &CheckRun) -> Result<Vec<CheckRun>, ProjectError> {
         let later = self.index.results_after(project, check, last.sequence)?;
-        let wanted = NewestTests { limit: NOISE, skip: later, durations: true };
+        let wanted = NewestTests { limit: NOISE, skip: later, durations: true, reused: false };
         self.index.check_runs(project, check, wanted).map_err(ProjectError::Index)
     }
 }

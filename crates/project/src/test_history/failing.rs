@@ -99,7 +99,7 @@ fn pasts(
 
 fn check_past(index: &StoreIndex, project: &ProjectId, check: u32, last: Sequence) -> Result<CheckPast, ProjectError> {
     let later = index.results_after(project, check, last)?;
-    let wanted = NewestTests { limit: LOOKED_AT, skip: later, durations: false };
+    let wanted = NewestTests { limit: LOOKED_AT, skip: later, durations: false, reused: false };
     let runs = index.check_runs(project, check, wanted)?;
     let rosters = index.rosters(project, &rosters_in(&runs))?;
     let (of_check, of_tests) = (flips_of_check(&runs), flips_of_tests(&runs, &rosters));

@@ -143,7 +143,7 @@ impl StoreReader {
     pub fn flaky_tests(&self, project: &ProjectId) -> Result<Vec<FlakyTest>, ProjectError> {
         let mut flaky = Vec::new();
         for check in self.index.indexed_checks(project)? {
-            let wanted = NewestTests { limit: RECENT, skip: 0, durations: false };
+            let wanted = NewestTests { limit: RECENT, skip: 0, durations: false, reused: false };
             let runs = self.index.check_runs(project, check.number, wanted)?;
             let rosters = self.index.rosters(project, &rosters_in(&runs))?;
             let flips = flips_of_tests(&runs, &rosters);

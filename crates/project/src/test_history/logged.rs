@@ -82,7 +82,7 @@ impl StoreReader {
             let runs = self.index.fitting_runs(project, task, filter.only_failed, filter.not_before, filter.most);
             return runs.map_err(ProjectError::Index);
         };
-        let wanted = NewestTests { limit: u32::MAX, skip: 0, durations: false };
+        let wanted = NewestTests { limit: u32::MAX, skip: 0, durations: false, reused: false };
         let runs = self.index.check_runs(project, test.check, wanted)?;
         let places = self.index.places(project, test.check, test.number)?;
         let mut fitting: Vec<(Sequence, RunId, ProofState)> = Vec::new();
@@ -195,7 +195,7 @@ impl StoreReader {
         if looked.flips.contains_key(&check) {
             return Ok(());
         }
-        let wanted = NewestTests { limit: RECENT, skip: 0, durations: false };
+        let wanted = NewestTests { limit: RECENT, skip: 0, durations: false, reused: false };
         let runs = self.index.check_runs(project, check, wanted)?;
         let rosters = self.index.rosters(project, &rosters_in(&runs))?;
         looked.flips.insert(check, (flips_of_check(&runs), flips_of_tests(&runs, &rosters)));

@@ -102,7 +102,7 @@ impl StoreReader {
         let Some(oldest) = columns.keys().next() else { return Ok(Vec::new()) };
         let before = Sequence(oldest.0.saturating_sub(1));
         let shown = self.index.results_after(project, check, before)?;
-        let wanted = NewestTests { limit: shown.max(RECENT), skip: 0, durations: false };
+        let wanted = NewestTests { limit: shown.max(RECENT), skip: 0, durations: false, reused: false };
         let results = self.index.check_runs(project, check, wanted)?;
         let mut rosters = self.index.rosters(project, &rosters_in(&results))?;
         let recent = &results[results.len().saturating_sub(RECENT as usize)..];

@@ -97,7 +97,7 @@ impl StoreReader {
     /// # Errors
     /// When the index cannot be read.
     pub fn test_past(&self, project: &ProjectId, found: &FoundTest, limit: usize) -> Result<TestPast, ProjectError> {
-        let all = NewestTests { limit: u32::MAX, skip: 0, durations: false };
+        let all = NewestTests { limit: u32::MAX, skip: 0, durations: false, reused: false };
         let runs = self.index.check_runs(project, found.check, all)?;
         let places = self.index.places(project, found.check, found.number)?;
         let seen = seen_in(&runs, &places);
@@ -128,7 +128,7 @@ impl StoreReader {
         found: &FoundTest,
         run_id: &RunId,
     ) -> Result<Option<TestOutcome>, ProjectError> {
-        let all = NewestTests { limit: u32::MAX, skip: 0, durations: false };
+        let all = NewestTests { limit: u32::MAX, skip: 0, durations: false, reused: false };
         let runs = self.index.check_runs(project, found.check, all)?;
         let places = self.index.places(project, found.check, found.number)?;
         let ended = runs.iter().rev().find(|run| run.run_id == *run_id);
@@ -160,7 +160,12 @@ impl StoreReader {
         let wanted: Vec<usize> = (0..runs.len()).rev().filter(|place| has_test(&runs[*place])).take(limit).collect();
         let (Some(newest), Some(oldest)) = (wanted.first(), wanted.last()) else { return Ok(Vec::new()) };
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let wanted = NewestTests { limit: count(newest - oldest + 1), skip: count(runs.len() - 1 - newest), durations: true };
+        let wanted = NewestTests {
+            limit: count(newest - oldest + 1),
+            skip: count(runs.len() - 1 - newest),
+            durations: true,
+            reused: false,
+        };
         let timed = self.index.check_runs(project, found.check, wanted)?;
         let mut results = Vec::new();
         for run in timed.iter().rev() {

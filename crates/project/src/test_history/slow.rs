@@ -76,7 +76,7 @@ impl StoreReader {
         count: u32,
         skip: u32,
     ) -> Result<(Option<RunId>, Durations), ProjectError> {
-        let wanted = NewestTests { limit: count, skip, durations: true };
+        let wanted = NewestTests { limit: count, skip, durations: true, reused: false };
         let runs = self.index.check_runs(project, check, wanted)?;
         let newest = runs.last().map(|run| run.run_id.clone());
         let lacking = rosters_in(&runs).into_iter().filter(|number| !rosters.contains_key(number)).collect();

@@ -35,16 +35,18 @@ fn streaks(index: &StoreIndex, project: &ProjectId, task: &TaskId) -> Result<Vec
     let mut streaks = Vec::new();
     for planned in index.checks(project, task, RunsJudgedBy::AnyRules)? {
         let Some(check) = indexed.iter().find(|check| check.task == *task && check.name == planned.name) else { continue };
-        let wanted = NewestTests { limit: LOOKED_AT, skip: 0, durations: false };
+        let wanted = NewestTests { limit: LOOKED_AT, skip: 0, durations: false, reused: true };
         let runs = index.check_runs(project, check.number, wanted)?;
         streaks.push(streak(&check.name, &runs));
     }
     Ok(streaks)
 }
 
-/// Returns the last runs of a check. `runs` are its results, oldest first, of every attempt.
+/// Returns the last runs of a check. `runs` are its results, oldest first, of every attempt. A result that was taken from an earlier run
+/// ends a row of failures, and says nothing about chance.
 pub(super) fn streak(check: &str, runs: &[CheckRun]) -> CheckStreak {
-    let flips = flips_of_check(runs);
+    let carried_out: Vec<CheckRun> = runs.iter().filter(|run| run.reused.is_none()).cloned().collect();
+    let flips = flips_of_check(&carried_out);
     // Only the last attempt of a run is its result.
     let is_last = |place: &usize| runs.get(place + 1).is_none_or(|next| next.sequence != runs[*place].sequence);
     let last: Vec<&CheckRun> = (0..runs.len()).filter(is_last).map(|place| &runs[place]).collect();

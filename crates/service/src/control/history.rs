@@ -268,7 +268,7 @@ fn find_run(archive: &StoreReader, project: &ProjectId, wanted: &str) -> Result<
 }
 
 fn no_such_run(wanted: &str) -> ErrorV1 {
-    ErrorV1::new(ErrorKindV1::NotFound, format!("there is no sealed run `{wanted}`"), "`GET …/runs` lists the runs")
+    ErrorV1::new(ErrorKindV1::NotFound, format!("there is no finished run `{wanted}`"), "`GET …/runs` lists the runs")
 }
 
 /// Finds a test by its key or by its whole name, percent-encoded. A part of a name is no answer: a program that asks for a test that

@@ -108,8 +108,9 @@ impl Engine {
             Stage::Idle => vec![Effect::Quit(exit)],
             Stage::Looking(_) | Stage::Recalling | Stage::Running(_) => {
                 self.stage = Stage::Running(StopProgress::Stopping);
-                self.leaving = Some(exit);
-                vec![Effect::Stop(reason)]
+                let is_first = self.leaving.replace(exit).is_none();
+                let told = is_first.then_some(Effect::Show(Notice::Stopping));
+                told.into_iter().chain([Effect::Stop(reason)]).collect()
             }
         }
     }

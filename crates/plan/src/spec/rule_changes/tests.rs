@@ -42,6 +42,15 @@ fn what_differs_is_named_by_check_and_field_whichever_is_stricter() {
 }
 
 #[test]
+fn a_change_behind_the_recorded_beginning_of_a_command_is_said_to_be_there() {
+    let with = |end: &str| CHECKS.replace("\"tests\"", &format!("\"{}\", \"{end}\"", "x".repeat(200)));
+    let found = compare_terms(&terms(&with("a")), &terms(&with("b"))).texts().join(" ");
+    assert!(found.contains("x… differs in what is not shown here: `proctor plan` prints it whole"), "{found}");
+    let found = compare_terms(&terms(CHECKS), &terms(&with("b"))).texts().join(" ");
+    assert!(found.contains("x… instead of ") && !found.ends_with('…'), "{found}");
+}
+
+#[test]
 fn comments_order_and_further_checks_are_free() {
     let (unit, lint) = CHECKS.split_once("[[check]]\nname = \"lint\"").expect("both");
     let lint = format!("[[check]]\nname = \"lint\"{lint}");

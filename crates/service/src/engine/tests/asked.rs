@@ -56,7 +56,10 @@ fn quitting_during_a_run_waits_for_its_end_and_then_quits_with_the_right_code() 
         (Event::Signal(OsSignal::Terminate), StopReason::Terminated, CommandExit::Terminated),
     ] {
         let mut engine = engine();
-        assert_eq!(engine.handle_as_changed(Moment(1), event.clone()), vec![Effect::Stop(reason)]);
+        assert_eq!(
+            engine.handle_as_changed(Moment(1), event.clone()),
+            vec![Effect::Show(Notice::Stopping), Effect::Stop(reason)]
+        );
         assert_eq!(engine.handle_as_changed(Moment(2), event.clone()), vec![Effect::Stop(reason)], "asking again kills at once");
         assert_eq!(engine.handle_as_changed(Moment(3), Event::Finished(RunFinish::Stopped)), vec![Effect::Quit(exit)]);
         let mut idle = engine_with(OnChange::Restart);
