@@ -72,6 +72,7 @@ mod page;
 mod page_views;
 mod process;
 mod prove;
+mod prove_planted;
 mod prove_runners;
 mod public_specifications;
 mod purge;

@@ -12,7 +12,7 @@ use crate::gate::{gate, git};
 use crate::page::ask_socket;
 
 /// Returns a repository whose only check is real pytest, with one commit.
-fn shop() -> Project {
+pub(crate) fn shop() -> Project {
     let python = python_plain();
     let command =
         format!("[[check]]\nname = \"tests\"\ncommand = [{:?}, \"-m\", \"pytest\", \"-q\"]\n", python.to_string_lossy());
@@ -196,6 +196,82 @@ fn what_cannot_be_known_is_not_taken_for_good() {
     assert_eq!(answer["tests"][0]["seen"], "could not be run: no check runs it with a tool whose errors are told apart");
     let beside = prove(&project, &["--base"], 3);
     assert_eq!(beside["failures"][0]["word"], "cannot tell");
+}
+
+#[test]
+fn files_that_a_setting_names_belong_to_tests() {
+    let roles = |settings: &str, status: i32| {
+        let project = Project::new().toml(&format!("{settings}[[check]]\nname = \"a\"\ncommand = [\"true\"]\n"));
+        git(&project, &["init", "--quiet"]);
+        change(&project, &[("shop.py", "a = 1\n"), ("rules/vat.py", "")]);
+        project.save("rules/vat.py", "def test_a():\n    assert 1\n");
+        project.save("rules/rates.json", "{}\n");
+        let answer = prove(&project, &[], status);
+        let files = answer["files"].as_array().expect("a list").iter();
+        files.map(|file| file["role"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(roles("[prove]\ntests = [\"/rules/**\"]\n", 0), ["test support", "test"]);
+    assert_eq!(roles("", 1), ["source", "source"]);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn what_a_run_passed_with_the_change_is_not_run_again() {
+    let project = shop();
+    let test = "from shop.vat import quote\n\n\ndef test_reduced():\n    assert quote(10, 'reduced') == 10.5\n\n\ndef test_same():\n    assert quote(10) == 12\n";
+    change(&project, &[REDUCED, ("tests/test_new.py", test)]);
+    let is_known = |answer: &Value| answer["notes"].to_string().contains("the outcomes with the change are known from run");
+    let answer = prove(&project, &["HEAD~1..HEAD"], 1);
+    assert!(!is_known(&answer), "{answer:#}");
+    project.proctor(["run"]).success();
+    let answer = prove(&project, &["HEAD~1..HEAD"], 1);
+    assert!(is_known(&answer), "{answer:#}");
+    assert_eq!(words(&answer), [("test_reduced", "proves it"), ("test_same", "passes either way")]);
+    // Another content than that of the run is not known.
+    project.save("shop/more.py", "");
+    let answer = prove(&project, &["HEAD~1"], 1);
+    assert!(!is_known(&answer), "{answer:#}");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn a_test_that_nobody_touched_belongs_to_the_answer_if_it_is_mended_or_broken() {
+    let python = python_plain();
+    let above = |path: &Path| path.ancestors().nth(2).expect("it lies in bin").display().to_string();
+    let visible = [above(&python), above(&python.canonicalize().expect("it is there"))];
+    // A shell command cannot be asked for tests by name.
+    let check = format!(
+        "[sandbox]\nvisible = {visible:?}\n[[check]]\nname = \"tests\"\ntool = \"pytest\"\nshell = true\ncommand = \"{} -m pytest -q\"\n",
+        python.display()
+    );
+    let project = shop().toml(&check);
+    let red = "from shop.vat import quote\n\n\ndef test_red():\n    assert quote(10, 'reduced') == 10.5\n\n\ndef test_green():\n    assert quote(10) == 12\n";
+    change(&project, &[("tests/test_old.py", red)]);
+    let new = "from shop.vat import quote\n\n\ndef test_new():\n    assert quote(20, 'reduced') == 21\n";
+    change(&project, &[REDUCED, ("tests/test_new.py", new)]);
+    let answer = prove(&project, &["HEAD~1..HEAD"], 0);
+    assert_eq!(words(&answer), [("test_new", "proves it"), ("test_red", "proves it")], "{answer:#}");
+    let told = &answer["tests"][1];
+    assert_eq!(
+        (&told["touched"], &told["added"], &told["id"]),
+        (&false.into(), &false.into(), &"tests/test_old.py::test_red".into())
+    );
+    let broken = "from shop.vat import quote\n\n\ndef test_broken():\n    assert quote(30, 'reduced') == 36\n";
+    project.save("tests/test_broken.py", broken);
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--amend", "--no-edit"]);
+    // It is added with the change here, and stays as it was below.
+    assert_eq!(words(&prove(&project, &["HEAD~1..HEAD"], 1))[0], ("test_broken", "newly fails"));
+    git(&project, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    change(&project, &[("tests/test_broken.py", broken)]);
+    change(&project, &[REDUCED, ("tests/test_new.py", new)]);
+    let answer = prove(&project, &["HEAD~1..HEAD"], 1);
+    assert_eq!(
+        words(&answer),
+        [("test_new", "proves it"), ("test_broken", "newly fails"), ("test_red", "proves it")],
+        "{answer:#}"
+    );
+    assert_eq!(answer["summary"], "1 test with the change fails or is flaky");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn is_installed(name: &str) -> bool {
 }
 
 /// Returns a repository with one check.
-fn repository(tool: &str, command: &str, modules: Option<&Path>, files: Pairs<'_>) -> Project {
+pub(crate) fn repository(tool: &str, command: &str, modules: Option<&Path>, files: Pairs<'_>) -> Project {
     let visible = modules.map_or_else(String::new, |modules| format!("[sandbox]\nvisible = [\"{}\"]\n", modules.display()));
     let check = format!("[[check]]\nname = \"tests\"\ntool = \"{tool}\"\ncommand = \"{command}\"\ntimeout = \"5m\"\n");
     let project = Project::new().toml(&(visible + &check)).file(".gitignore", "node_modules\ntarget\n");

@@ -86,6 +86,26 @@ fn a_toolchain_is_named_by_its_content_and_a_file_changed_in_place_takes_the_pro
 }
 
 #[test]
+fn a_file_that_was_changed_for_an_answer_of_prove_alone_takes_the_answer_away() {
+    let (project, library) = with_toolchain();
+    let path = library.join("unit.py");
+    let settings = fs::read_to_string(project.path().join("proctor.toml")).expect("it is ours");
+    commit(&project, "proctor.toml", &(settings + "[gate]\nprove = \"tests\"\n"));
+    commit(&project, "README.md", "words\n");
+    let by_first = ["--policy-from", "HEAD~1"];
+    // Other toolchains of whoever runs the tests are hashed here, and this run looked at every file.
+    project.proctor(["run", "--fresh-caches"]).success();
+    fs::write(&path, "laxer!").expect("it is ours");
+    project.proctor(["prove", "HEAD~1..HEAD"]).success();
+    fs::write(&path, "strict").expect("it is ours");
+    let document = gate(&project, &by_first, 3);
+    let said = reasons(&document).join("\n");
+    assert!(said.contains("~/.pyenv/versions/3.14 changed since the tests saw it"), "{document}");
+    project.proctor(["prove", "HEAD~1..HEAD"]).success();
+    gate(&project, &by_first, 0);
+}
+
+#[test]
 fn a_verdict_is_stale_when_a_file_of_a_toolchain_comes_and_waiting_runs_the_checks_again() {
     let (project, library) = with_toolchain();
     project.proctor(["run", "--fresh-caches"]).success();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{CommandExit, Digest, ProjectId, RunId, Sequence, TaskId, Timestamp, TreeDigest};
+use crate::{CommandExit, Digest, ProjectId, RunId, Sequence, TaskId, Timestamp, ToolchainRecord, TreeDigest};
 use proctor_wire::wire;
 
 /// The digest of the lines that proctor wrote between its markers in a task list. If the lines have another digest
@@ -133,6 +133,10 @@ pub struct ProofRecord {
     pub environment_digest: Option<Digest>,
     /// The open channels by which tests read files that no digest names, as in [`crate::RunConditions::unnamed`].
     pub unnamed: Vec<String>,
+    /// The toolchains and installed packages that the tests could see, as in [`crate::RunConditions::toolchains`].
+    pub toolchains: Vec<ToolchainRecord>,
+    /// When the look at them began; `None` in lines of earlier versions of proctor, which did not look.
+    pub toolchains_looked: Option<Timestamp>,
 }
 
 /// How a test of a change ended with the change and without it.
@@ -149,6 +153,10 @@ pub struct ProofOfTest {
 impl ProofRecord {
     /// The word of a test that passes with the change and without it.
     pub const PASSES_EITHER_WAY: &'static str = "passes either way";
+    /// The word of a test that proves the change.
+    pub const PROVES: &'static str = "proves it";
+    /// The words of tests that failed with the change.
+    pub const FAILED_WITH: [&'static str; 3] = ["newly fails", "fails before and after", "flaky"];
     /// The most tests that are listed.
     pub const MOST_TESTS: usize = 500;
 
@@ -157,6 +165,22 @@ impl ProofRecord {
         let added = || self.tests.iter().filter(|test| test.added);
         let passing = added().filter(|test| test.word == Self::PASSES_EITHER_WAY).count();
         (self.more_tests == 0).then(|| (passing, added().count()))
+    }
+
+    /// Returns whether two answers are about the same contents, by the same rules and in the same environment.
+    pub fn is_about_contents_of(&self, other: &Self) -> bool {
+        let key = |record: &Self| (record.tree_digest, record.without_source, record.plan_digest, record.environment_digest);
+        key(self) == key(other)
+    }
+
+    /// Returns a test of which this answer says otherwise than one that says that the tests prove the change.
+    pub fn says_otherwise(&self, proved: &Self) -> Option<&ProofOfTest> {
+        let proves = |name: &str| proved.tests.iter().any(|test| test.test == name && test.word == Self::PROVES);
+        let is_other = |test: &&ProofOfTest| match test.word.as_str() {
+            Self::PASSES_EITHER_WAY => proves(&test.test),
+            word => Self::FAILED_WITH.contains(&word),
+        };
+        self.tests.iter().find(is_other)
     }
 
     /// Returns whether the tests prove the change, or nothing needs a test.

@@ -265,8 +265,12 @@ fn compare_toolchains(store: &Store, names: &ToolchainNames, conditions: &RunCon
 
 /// Returns the toolchains of a run that are not what the run named, or of which a file was written after the run had looked at them: it
 /// may have had another content for a check. The stamp of every file is compared, unless the run did that itself.
-pub fn changed_toolchains(store: &Store, names: &ToolchainNames, conditions: &RunConditions) -> Vec<String> {
-    let looked = conditions.toolchains_looked.map(Timestamp::as_millis);
+pub fn changed_toolchains(
+    store: &Store,
+    names: &ToolchainNames,
+    (toolchains, looked): (&[ToolchainRecord], Option<Timestamp>),
+) -> Vec<String> {
+    let looked = looked.map(Timestamp::as_millis);
     let looked = looked.map_or(i64::MAX, |millis| millis.saturating_add(1).saturating_mul(NANOS_PER_MILLI));
     let is_other = |one: &&ToolchainRecord| {
         one.content.is_some() && !one.every_file && {
@@ -275,5 +279,5 @@ pub fn changed_toolchains(store: &Store, names: &ToolchainNames, conditions: &Ru
             content.digest() != one.content || newest_change > looked
         }
     };
-    conditions.toolchains.iter().filter(is_other).map(|one| one.path.clone()).collect()
+    toolchains.iter().filter(is_other).map(|one| one.path.clone()).collect()
 }

@@ -8,21 +8,31 @@ use crate::roles::FileRole;
 use crate::touched::is_code;
 use crate::words::{ChangeState, ProofWord, Strength};
 
-/// What the tests of a change say of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the tests of a change say of it: the document that `proctor prove --json` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ChangeProof {
+    pub(crate) schema: &'static str,
+    #[serde(serialize_with = "ChangeState::as_word")]
     pub state: ChangeState,
+    pub(crate) exit_code: u8,
+    /// Why the state is what it is, in one sentence.
+    pub summary: String,
     /// The name of the project.
+    #[serde(skip)]
     pub project: String,
-    /// The base as people named it, and the name of its commit.
-    pub base: (String, String),
+    /// The base as people named it.
+    pub base: String,
+    /// The name of its commit.
+    pub base_commit: String,
     /// The name of the commit with the change; `None` means the working tree.
-    pub after: Option<String>,
+    pub after_commit: Option<String>,
     /// How many commits the change has.
     pub commits: usize,
     pub files: Vec<ProvedFile>,
     pub tests: Vec<ProvedTest>,
     /// The parts of the source; `None` if it was not asked for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Vec<TriedPart>>,
     /// What the answer depends on, in sentences.
     pub notes: Vec<String>,
@@ -45,30 +55,25 @@ impl ProvedFile {
     }
 }
 
-/// A test that the change added or changed, and what it does for the change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A test that the change added or changed, or that newly passes or fails with it, and what it does for the change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProvedTest {
     pub file: String,
+    #[serde(rename = "test")]
     pub name: String,
-    /// The name that its tool gives it and that the history of tests has; `None` where that is its file and name.
-    pub known_as: Option<String>,
+    /// The name by which the history of tests has it; the file alone where its tests are not told apart.
+    pub id: String,
+    /// Whether the change added or changed it.
+    #[serde(rename = "touched")]
+    pub is_touched: bool,
+    #[serde(rename = "added")]
     pub is_added: bool,
+    #[serde(flatten)]
     pub word: ProofWord,
     /// What was seen, such as `TypeError before`.
     pub seen: String,
     /// Whether the word counts. A test that its tool perhaps never runs counts only where the tool ran it.
     pub counts: bool,
-}
-
-impl ProvedTest {
-    /// Returns the name by which the history of tests has it; the file alone where its tests are not told apart.
-    pub fn id(&self) -> String {
-        match &self.known_as {
-            Some(name) => name.clone(),
-            None if self.name.is_empty() => self.file.clone(),
-            None => format!("{}::{}", self.file, self.name),
-        }
-    }
 }
 
 impl ChangeProof {
@@ -78,6 +83,7 @@ impl ChangeProof {
         let words: Vec<(ProofWord, bool)> =
             self.tests.iter().filter(|test| test.counts).map(|test| (test.word, test.is_added)).collect();
         self.state = ChangeState::of(has_source, &words);
+        (self.exit_code, self.summary) = (self.state.exit().code(), self.summary());
         self
     }
 
@@ -85,21 +91,23 @@ impl ChangeProof {
     /// the change and without its source.
     pub(crate) fn record(&self, (tree_digest, without_source): (TreeDigest, Digest), plan_digest: Digest) -> ProofRecord {
         let of_test =
-            |test: &ProvedTest| ProofOfTest { test: test.id(), word: test.word.word().to_owned(), added: test.is_added };
+            |test: &ProvedTest| ProofOfTest { test: test.id.clone(), word: test.word.word().to_owned(), added: test.is_added };
         ProofRecord {
-            base: self.base.1.clone(),
-            after: self.after.clone(),
+            base: self.base_commit.clone(),
+            after: self.after_commit.clone(),
             tree_digest,
             without_source,
             plan_digest,
             state: self.state.word().to_owned(),
             exit: self.state.exit(),
-            summary: self.summary(),
+            summary: self.summary.clone(),
             tests: self.tests.iter().take(ProofRecord::MOST_TESTS).map(of_test).collect(),
             more_tests: self.tests.len().saturating_sub(ProofRecord::MOST_TESTS).try_into().unwrap_or(u32::MAX),
             made: None,
             environment_digest: None,
             unnamed: Vec::new(),
+            toolchains: Vec::new(),
+            toolchains_looked: None,
         }
     }
 
@@ -109,114 +117,43 @@ impl ChangeProof {
     }
 
     /// Returns in one sentence why the state is what it is.
-    pub fn summary(&self) -> String {
+    fn summary(&self) -> String {
         let counted = || self.tests.iter().filter(|test| test.counts);
         let of = |wanted: Strength| counted().filter(move |test| test.word.strength() == wanted);
-        let added = counted().filter(|test| test.is_added).count();
-        let tests = |count: usize| format!("{count} test{}", if count == 1 { "" } else { "s" });
-        let verb = |count: usize, one: &'static str, more: &'static str| if count == 1 { one } else { more };
-        let bad = of(Strength::Bad).count();
+        let tests = |count: usize, one: &str, more: &str| match count {
+            1 => format!("1 test {one}"),
+            _ => format!("{count} tests {more}"),
+        };
+        let (bad, added) = (of(Strength::Bad).count(), counted().filter(|test| test.is_added).count());
         let vacuous: Vec<_> = of(Strength::None).filter(|test| test.is_added).collect();
-        let weak = of(Strength::Weak).count();
         match self.state {
             ChangeState::NoSource => "the change has no source, so nothing needs a test".to_owned(),
             ChangeState::NotProved if bad > 0 => {
-                format!("{} with the change {}", tests(bad), verb(bad, "fails or is flaky", "fail or are flaky"))
+                tests(bad, "with the change fails or is flaky", "with the change fail or are flaky")
             }
             ChangeState::NotProved if counted().next().is_none() => {
                 "the change has source, and no test was added or changed with it".to_owned()
             }
             ChangeState::NotProved if !vacuous.is_empty() => {
                 let passing = vacuous.iter().filter(|test| test.word == ProofWord::PassesEitherWay).count();
-                let (count, what) = match passing {
-                    0 => (vacuous.len(), verb(vacuous.len(), "says nothing", "say nothing")),
-                    passing => (passing, verb(passing, "passes either way", "pass either way")),
+                let (count, words) = match passing {
+                    0 => (vacuous.len(), ["says nothing", "say nothing"]),
+                    _ => (passing, ["passes either way", "pass either way"]),
                 };
-                format!("{count} of {added} added test{} {what}", if added == 1 { "" } else { "s" })
+                let plural = if added == 1 { "" } else { "s" };
+                format!("{count} of {added} added test{plural} {}", words[usize::from(count != 1)])
             }
             ChangeState::NotProved => "no test that was changed fails without the change".to_owned(),
-            ChangeState::WeakOnly => {
-                format!(
-                    "{} the change and {} nothing that was seen to fail",
-                    format_args!("{} {}", tests(weak), verb(weak, "needs", "need")),
-                    verb(weak, "asserts", "assert")
-                )
-            }
-            ChangeState::Proved => {
-                let proving = of(Strength::Proof).count();
-                format!(
-                    "{} {} without the change and {} with it",
-                    tests(proving),
-                    verb(proving, "fails", "fail"),
-                    verb(proving, "passes", "pass")
-                )
-            }
-        }
-    }
-}
-
-/// The document that `proctor prove --json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ChangeProofV1<'a> {
-    schema: &'static str,
-    state: &'static str,
-    exit_code: u8,
-    summary: String,
-    base: &'a str,
-    base_commit: &'a str,
-    /// The commit with the change; null means the working tree.
-    after_commit: Option<&'a str>,
-    commits: usize,
-    files: &'a [ProvedFile],
-    tests: Vec<ProvedTestV1<'a>>,
-    /// Present with `--hunks`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parts: Option<&'a [TriedPart]>,
-    notes: &'a [String],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ProvedTestV1<'a> {
-    file: &'a str,
-    test: &'a str,
-    /// The name in the history of tests.
-    id: String,
-    added: bool,
-    word: &'static str,
-    seen: &'a str,
-    meaning: &'static str,
-    /// Whether the word decides.
-    counts: bool,
-}
-
-impl<'a> ChangeProofV1<'a> {
-    /// Returns the document of an answer.
-    pub fn of(proof: &'a ChangeProof) -> Self {
-        let tests = proof.tests.iter().map(|test| ProvedTestV1 {
-            file: &test.file,
-            test: &test.name,
-            id: test.id(),
-            added: test.is_added,
-            word: test.word.word(),
-            seen: &test.seen,
-            meaning: test.word.meaning(),
-            counts: test.counts,
-        });
-        Self {
-            schema: "proctor-change-proof-v1",
-            state: proof.state.word(),
-            exit_code: proof.state.exit().code(),
-            summary: proof.summary(),
-            base: &proof.base.0,
-            base_commit: &proof.base.1,
-            after_commit: proof.after.as_deref(),
-            commits: proof.commits,
-            files: &proof.files,
-            tests: tests.collect(),
-            parts: proof.parts.as_deref(),
-            notes: &proof.notes,
+            ChangeState::WeakOnly => tests(
+                of(Strength::Weak).count(),
+                "needs the change and asserts nothing that was seen to fail",
+                "need the change and assert nothing that was seen to fail",
+            ),
+            ChangeState::Proved => tests(
+                of(Strength::Proof).count(),
+                "fails without the change and passes with it",
+                "fail without the change and pass with it",
+            ),
         }
     }
 }

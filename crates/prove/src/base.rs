@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proctor_app::{CommandError, Environment};
-use proctor_model::{Action, ActionEnd, ActionKind, CommandExit, TestOutcome, words};
+use proctor_model::{Action, ActionEnd, ActionKind, CommandExit, CommandLine, TestOutcome, words};
 use proctor_sandbox::process::LauncherHandle;
 use serde::Serialize;
 
+use crate::change::ContentLayer;
 use crate::commands::{narrowed, runs_by_node_id, with_variables};
-use crate::prove::{Prover, not_finished, with_prover};
+use crate::prove::{Prover, with_prover};
 use crate::touched::TouchedTest;
 use crate::trial::EndOnContent;
 
@@ -40,28 +41,29 @@ pub struct FailureBeside {
     pub word: BaseWord,
 }
 
-/// What fails with the change, and what of it failed before.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What fails with the change, and what of it failed before: the document that `proctor prove --base --json` prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct FailuresBeside {
+    schema: &'static str,
+    exit_code: u8,
     /// The name of the project.
+    #[serde(skip)]
     pub project: String,
-    /// The base as people named it, and the name of its commit.
-    pub base: (String, String),
+    /// The base as people named it.
+    pub base: String,
+    /// The name of its commit.
+    pub base_commit: String,
     pub failures: Vec<FailureBeside>,
 }
 
-/// The document that `proctor prove --base --json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FailuresBesideV1<'a> {
-    schema: &'static str,
-    exit_code: u8,
-    base: &'a str,
-    base_commit: &'a str,
-    failures: &'a [FailureBeside],
-}
-
 impl FailuresBeside {
+    fn new(project: String, (base, base_commit): (String, String), failures: Vec<FailureBeside>) -> Self {
+        let (schema, exit_code) = ("proctor-failures-beside-base-v1", 0);
+        let found = Self { schema, exit_code, project, base, base_commit, failures };
+        Self { exit_code: found.exit().code(), ..found }
+    }
+
     /// Returns how many failures have a word.
     pub fn count(&self, word: BaseWord) -> usize {
         self.failures.iter().filter(|failure| failure.word == word).count()
@@ -73,19 +75,6 @@ impl FailuresBeside {
             (0, 0) => CommandExit::Proceed,
             (0, _) => CommandExit::PersonNeeded,
             (_, _) => CommandExit::CodeNeedsWork,
-        }
-    }
-}
-
-impl<'a> FailuresBesideV1<'a> {
-    /// Returns the document of an answer.
-    pub fn of(found: &'a FailuresBeside) -> Self {
-        Self {
-            schema: "proctor-failures-beside-base-v1",
-            exit_code: found.exit().code(),
-            base: &found.base.0,
-            base_commit: &found.base.1,
-            failures: &found.failures,
         }
     }
 }
@@ -106,7 +95,7 @@ pub fn compare_failures(
 fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
     let storage = &prover.repository.storage;
     let after = prover.change.after_layer(storage, &prover.work_tree)?;
-    let base = prover.change.base_layer(storage, &prover.work_tree)?;
+    let base = ContentLayer::of(storage, &prover.change.before, &prover.work_tree, BTreeMap::new())?;
     let (after, base) = (prover.write(&after)?, prover.write(&base)?);
     let mut failures = Vec::new();
     let plan = &prover.loaded.plan;
@@ -116,10 +105,9 @@ fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
         if failed.is_empty() {
             continue;
         }
-        let before = match narrowed_to(action, &failed, &|file| prover.change.had(file)) {
-            Narrowed::Nothing => BTreeMap::new(),
-            Narrowed::To(narrow) => ends_of(&run_check(&mut prover, &base, &narrow)?),
-            Narrowed::Not => ends_of(&run_check(&mut prover, &base, action)?),
+        let before = match narrowed_to(action, &failed, &|file| prover.change.before.contains_key(file)) {
+            Some(narrow) if narrow.command.argv.is_empty() => BTreeMap::new(),
+            narrow => ends_of(&run_check(&mut prover, &base, narrow.as_ref().unwrap_or(action))?),
         };
         for name in failed {
             let word = word_of(&name, &before);
@@ -127,17 +115,12 @@ fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
         }
     }
     let base = (prover.compared.base_name.clone(), prover.compared.base.hex());
-    Ok(FailuresBeside { project: plan.project_name.clone(), base, failures })
+    Ok(FailuresBeside::new(plan.project_name.clone(), base, failures))
 }
 
-/// Runs a whole check on a content.
+/// Runs a check on a content.
 pub(crate) fn run_check(prover: &mut Prover<'_>, layer: &Path, action: &Action) -> Result<EndOnContent, CommandError> {
-    let action = with_variables(action, &prover.loaded.root);
-    let run = prover.trials.run(layer, &action)?;
-    match prover.trials.stopped() {
-        Some(reason) => Err(not_finished(reason)),
-        None => Ok(run),
-    }
+    prover.trials.run(layer, &with_variables(action, &prover.loaded.root))
 }
 
 /// Returns whose failure it is. `before` says whether each test worked on the base.
@@ -160,32 +143,21 @@ pub(crate) fn ends_of(run: &EndOnContent) -> BTreeMap<String, bool> {
     ends
 }
 
-/// What is run on the base.
-enum Narrowed {
-    /// The base has none of the tests' files.
-    Nothing,
-    To(Box<Action>),
-    /// All of the check, because it cannot be asked for these tests alone.
-    Not,
-}
-
-/// Returns the check for the failed tests alone, where their names say their files. A tool refuses to run what is not there, so files that
-/// the base does not have are left out.
-fn narrowed_to(action: &Action, failed: &[String], is_there: &dyn Fn(&str) -> bool) -> Narrowed {
-    if !runs_by_node_id(action) {
-        return Narrowed::Not;
-    }
+/// Returns the check for the failed tests alone, where their names say their files; `None` where it cannot be asked for them. A tool refuses to
+/// run what is not there, so files that the base does not have are left out; without any, the command is empty.
+fn narrowed_to(action: &Action, failed: &[String], is_there: &dyn Fn(&str) -> bool) -> Option<Action> {
     let test = |name: &String| {
         let (file, test) = name.split('[').next()?.split_once(".py::")?;
         let file = action.directory.join(format!("{file}.py")).to_string_lossy().into_owned();
         Some(TouchedTest { file, name: test.to_owned(), is_added: false, is_sure: true, doubt: None })
     };
-    let Some(tests) = failed.iter().map(test).collect::<Option<Vec<_>>>() else { return Narrowed::Not };
+    let tests = failed.iter().map(test).collect::<Option<Vec<_>>>().filter(|_| runs_by_node_id(action))?;
     let there: Vec<&TouchedTest> = tests.iter().filter(|test| is_there(&test.file)).collect();
     if there.is_empty() {
-        return Narrowed::Nothing;
+        let command = CommandLine { argv: Vec::new(), ..action.command.clone() };
+        return Some(Action { command, ..action.clone() });
     }
-    narrowed(action, &there).map_or(Narrowed::Not, |action| Narrowed::To(Box::new(action)))
+    narrowed(action, &there)
 }
 
 #[cfg(test)]
@@ -210,7 +182,7 @@ mod tests {
         let exit = |words: &[BaseWord]| {
             let failure = |word: &BaseWord| FailureBeside { check: "lint".to_owned(), test: None, word: *word };
             let failures = words.iter().map(failure).collect();
-            FailuresBeside { project: String::new(), base: Default::default(), failures }.exit().code()
+            FailuresBeside::new(String::new(), Default::default(), failures).exit_code
         };
         assert_eq!([exit(&words[2..]), exit(&[words[0], words[2]]), exit(&words)], [0, 3, 1]);
     }

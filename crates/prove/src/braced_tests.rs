@@ -1,33 +1,18 @@
 //! The tests of a file in JavaScript, TypeScript or Go, found by its words alone: no code is run. Pure.
 
+use proctor_model::has_word;
+
 use crate::braces::{Token, end_of_group, joined, tokens_of};
 use crate::touched::{TestInText, TestLanguage};
 
 /// The calls that define a test, and those that define a group of tests, in JavaScript.
-const TESTS: &[&str] = &["test", "it", "specify", "xit", "fit", "xtest"];
-const GROUPS: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescribe"];
+const TESTS: &str = "test it specify xit fit xtest";
+const GROUPS: &str = "describe suite context xdescribe fdescribe";
 /// Words behind the dot of such a word with which it is no test.
-const NO_TESTS: &[&str] = &[
-    "after",
-    "afterAll",
-    "afterEach",
-    "before",
-    "beforeAll",
-    "beforeEach",
-    "configure",
-    "expect",
-    "extend",
-    "info",
-    "mock",
-    "override",
-    "scoped",
-    "setTimeout",
-    "slow",
-    "step",
-    "use",
-];
+const NO_TESTS: &str = "\
+    after afterAll afterEach before beforeAll beforeEach configure expect extend info mock override scoped setTimeout slow step use";
 /// Words behind the dot that may have a condition in the place of a title, and then are no test.
-const WITH_CONDITION: &[&str] = &["skip", "fixme", "fail", "only", "todo"];
+const WITH_CONDITION: &str = "skip fixme fail only todo";
 
 /// Returns the tests of a text; `None` if the text cannot be read. The name of a test in JavaScript has the names of its groups before it,
 /// each with ` > ` behind it. All tests whose names are made when the file runs are one, without a name.
@@ -69,12 +54,12 @@ fn tests_of_script(tokens: &[Token], above: &str, found: &mut Vec<TestInText>) {
     let mut position = 0;
     while position < tokens.len() {
         let word = tokens[position].text.as_str();
-        let is_test = TESTS.contains(&word);
+        let is_test = has_word(TESTS, word);
         let is_property = position > 0 && tokens[position - 1].text == ".";
         // Playwright's groups: `test.describe("…"`.
         let next = [1, 2].map(|step| tokens.get(position + step).map_or("", |token| token.text.as_str()));
-        let is_group = GROUPS.contains(&word) || (is_test && next == [".", "describe"]);
-        let begins = if GROUPS.contains(&word) || !is_group { position } else { position + 2 };
+        let is_group = has_word(GROUPS, word) || (is_test && next == [".", "describe"]);
+        let begins = if has_word(GROUPS, word) || !is_group { position } else { position + 2 };
         let open = (!is_property && (is_test || is_group)).then(|| call_with_title(tokens, begins)).flatten();
         let Some(open) = open else {
             position += 1;
@@ -122,8 +107,8 @@ fn call_with_title(tokens: &[Token], start: usize) -> Option<usize> {
     if (text(at) == "(" || text(at).starts_with('"')) && text(behind) == "(" {
         at = behind;
     }
-    let is_condition = WITH_CONDITION.contains(&last) && !text(at + 1).starts_with('"');
-    (text(at) == "(" && text(at + 1) != ")" && !NO_TESTS.contains(&last) && !is_condition).then_some(at)
+    let is_condition = has_word(WITH_CONDITION, last) && !text(at + 1).starts_with('"');
+    (text(at) == "(" && text(at + 1) != ")" && !has_word(NO_TESTS, last) && !is_condition).then_some(at)
 }
 
 /// Returns the title at the beginning of a call's arguments; `None` if it is made when the file runs.
@@ -145,13 +130,8 @@ pub(crate) fn fits_title(title: &str, name: &str) -> bool {
     let Some(mut rest) = name.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
         return false;
     };
-    parts[1..parts.len() - 1].iter().all(|part| match rest.split_once(part.as_str()) {
-        Some((_, behind)) => {
-            rest = behind;
-            true
-        }
-        None => false,
-    })
+    let mut is_next = |part: &String| rest.split_once(part.as_str()).inspect(|(_, behind)| rest = *behind).is_some();
+    parts[1..parts.len() - 1].iter().all(|part| is_next(part))
 }
 
 /// Returns the parts of a title between its placeholders; a single one if it has none.

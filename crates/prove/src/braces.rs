@@ -31,6 +31,7 @@ pub(crate) fn tokens_of(text: &str, language: TestLanguage) -> Option<Vec<Token>
             let last = tokens.last().map(|token| token.text.as_str());
             let end = end_of_token(rest, character, language, last)?;
             let is_quoted = character == '"' || (matches!(character, '\'' | '`') && language != TestLanguage::Rust);
+            let is_quoted = is_quoted && end > 1;
             let token = if is_quoted { format!("\"{}\"", &rest[1..end - 1]) } else { rest[..end].to_owned() };
             match token.as_str() {
                 "(" | "[" | "{" => open.push(character),
@@ -109,8 +110,13 @@ fn end_of_token(rest: &str, character: char, language: TestLanguage, last: Optio
         }
         (TestLanguage::Script, '`') => template_end(rest),
         (TestLanguage::Go, '`') => rest[1..].find('`').map(|end| end + 2),
+        // The text of an element of JSX can have a quote alone: it's one.
+        (TestLanguage::Script, '"' | '\'') => quoted_end(rest, character).filter(|end| is_one_line(&rest[..*end])).or(Some(1)),
         (_, '"' | '\'') => quoted_end(rest, character),
-        (TestLanguage::Script, '/') if begins_pattern(last) => pattern_end(rest),
+        // `{...all} />` ends an element of JSX.
+        (TestLanguage::Script, '/') if begins_pattern(last) && !(last == Some("}") && rest.starts_with("/>")) => {
+            pattern_end(rest).or(Some(1))
+        }
         _ if is_of_word(character) => Some(rest.find(|character| !is_of_word(character)).unwrap_or(rest.len())),
         _ => Some(character.len_utf8()),
     }
@@ -118,7 +124,12 @@ fn end_of_token(rest: &str, character: char, language: TestLanguage, last: Optio
 
 /// Returns whether a stroke behind a token begins a regular expression.
 fn begins_pattern(last: Option<&str>) -> bool {
-    last.is_none_or(|last| BEFORE_PATTERN.contains(&last) || (last.len() == 1 && "(,=:[!&|?{};+-*%<>~^".contains(last)))
+    last.is_none_or(|last| BEFORE_PATTERN.contains(&last) || (last.len() == 1 && "(,=:[!&|?{};+-*%>~^".contains(last)))
+}
+
+/// Returns whether a text in quotes goes on in another line only behind a backslash.
+fn is_one_line(text: &str) -> bool {
+    !text.replace("\\\n", "").contains('\n')
 }
 
 fn quoted_end(rest: &str, quote: char) -> Option<usize> {
@@ -215,7 +226,15 @@ mod tests {
             ("x := `}` + \"`\"", Go, Some(vec!["x", ":", "=", "\"}\"", "+", "\"`\""])),
             ("f(]", Script, None),
             ("f(", Go, None),
-            ("'open", Script, None),
+            ("'open", Go, None),
+            (
+                "<p a='b' {...c} />{d}</p> it's\n(e)",
+                Script,
+                Some(vec![
+                    "<", "p", "a", "=", "\"b\"", "{", ".", ".", ".", "c", "}", "/", ">", "{", "d", "}", "<", "/", "p", ">", "it",
+                    "'", "s", "(", "e", ")",
+                ]),
+            ),
         ] {
             let expected = expected.map(|words| words.into_iter().map(str::to_owned).collect::<Vec<_>>());
             assert_eq!(words(text, language), expected, "{text}");

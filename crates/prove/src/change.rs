@@ -6,6 +6,7 @@ use proctor_app::CommandError;
 use proctor_git::{GitStorage, ObjectId};
 use proctor_model::{CommandExit, Digest, EntryKind, TreeDigest};
 use proctor_run::WrittenFile;
+use proctor_tree::ignore::Matcher;
 
 use crate::answer::ProvedFile;
 use crate::contents::{FileAt, Files};
@@ -25,9 +26,7 @@ pub(crate) type ReadFile<'a> = dyn Fn(&str, FileAt) -> Result<Vec<u8>, CommandEr
 
 /// A file of a change.
 struct FileOfChange {
-    path: String,
-    role: FileRole,
-    is_doubtful: bool,
+    told: ProvedFile,
     before: Option<FileAt>,
     after: Option<FileAt>,
     /// The texts before and after; `None` where there is no file, or it is no text.
@@ -36,20 +35,20 @@ struct FileOfChange {
 
 impl FileOfChange {
     fn is_source(&self) -> bool {
-        self.role == FileRole::Source
+        self.told.role == FileRole::Source
     }
 
     /// Returns the text with the code before the change and the tests of after it; `None` if the file has no tests in it.
     fn merged(&self) -> Option<MergedText> {
         let [Some(before), Some(after)] = &self.texts else { return None };
-        self.path.ends_with(".rs").then(|| rust::with_tests_of(before, after)).flatten()
+        self.told.path.ends_with(".rs").then(|| rust::with_tests_of(before, after)).flatten()
     }
 
     /// Returns the code before and after the change, without the tests in it.
     fn codes(&self) -> [String; 2] {
         self.texts.each_ref().map(|text| {
             let text = text.as_deref().unwrap_or_default();
-            let divided = self.path.ends_with(".rs").then(|| rust::divided(text)).flatten();
+            let divided = self.told.path.ends_with(".rs").then(|| rust::divided(text)).flatten();
             divided.map_or_else(|| text.to_owned(), |divided| divided.code)
         })
     }
@@ -58,17 +57,21 @@ impl FileOfChange {
 /// A change.
 pub(crate) struct Change {
     files: Vec<FileOfChange>,
-    before: Files,
+    pub(crate) before: Files,
     after: Files,
     /// The paths of source of the whole project.
-    source: BTreeSet<String>,
+    pub(crate) source: BTreeSet<String>,
 }
 
 impl Change {
-    /// Compares two contents.
-    pub(crate) fn between(before: Files, after: Files, read: &ReadFile<'_>) -> Result<Self, CommandError> {
+    /// Compares two contents: before and after. What is known of tests are the files that a setting names and those that tools collected.
+    pub(crate) fn between(
+        (before, after): (Files, Files),
+        (named, collected): (&Matcher, &BTreeSet<String>),
+        read: &ReadFile<'_>,
+    ) -> Result<Self, CommandError> {
         let all: BTreeSet<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
-        let known = PathsOfSides { all: &all };
+        let known = PathsOfSides { all: &all, named, collected };
         let mut files = Vec::new();
         for path in all.iter().filter(|path| before.get(**path) != after.get(**path)) {
             let sides = [before.get(*path).copied(), after.get(*path).copied()];
@@ -86,8 +89,8 @@ impl Change {
             };
             let role = known.role_of(path);
             let role = if only_tests(role) { FileRole::Test } else { role };
-            let is_doubtful = known.is_doubtful(path);
-            files.push(FileOfChange { path: (*path).to_owned(), role, is_doubtful, before: sides[0], after: sides[1], texts });
+            let told = ProvedFile { path: (*path).to_owned(), role, is_doubtful: known.is_doubtful(path) };
+            files.push(FileOfChange { told, before: sides[0], after: sides[1], texts });
         }
         let source = all.iter().filter(|path| known.role_of(path) == FileRole::Source).map(|path| (*path).to_owned()).collect();
         Ok(Self { files, before, after, source })
@@ -95,43 +98,38 @@ impl Change {
 
     /// Returns the files for the answer.
     pub(crate) fn files(&self) -> Vec<ProvedFile> {
-        let file = |file: &FileOfChange| ProvedFile { path: file.path.clone(), role: file.role, is_doubtful: file.is_doubtful };
-        self.files.iter().map(file).collect()
+        self.files.iter().map(|file| file.told.clone()).collect()
     }
 
     /// Returns the texts in which tests may be added or changed.
     pub(crate) fn texts_with_tests(&self) -> Vec<ChangedText> {
         // A file of Rust has source and tests.
-        let may_have = |file: &&FileOfChange| file.role == FileRole::Test || (file.is_source() && file.path.ends_with(".rs"));
+        let may_have =
+            |file: &&FileOfChange| file.told.role == FileRole::Test || (file.is_source() && file.told.path.ends_with(".rs"));
         let files = self.files.iter().filter(may_have);
         files
-            .map(|file| ChangedText { path: file.path.clone(), old: file.texts[0].clone(), new: file.texts[1].clone() })
+            .map(|file| ChangedText { path: file.told.path.clone(), old: file.texts[0].clone(), new: file.texts[1].clone() })
             .collect()
-    }
-
-    /// Returns whether the content before the change has a file.
-    pub(crate) fn had(&self, path: &str) -> bool {
-        self.before.contains_key(path)
     }
 
     fn changed_source(&self) -> impl Iterator<Item = &FileOfChange> {
         self.files.iter().filter(|file| file.is_source())
     }
 
-    /// Returns the path and the merged text of each file with the code before the change and the tests of after it.
-    pub(crate) fn merged(&self) -> impl Iterator<Item = (&str, MergedText)> {
-        self.changed_source().filter_map(|file| Some((file.path.as_str(), file.merged()?)))
+    /// Returns for each file with source and tests the text with the code before the change and the tests of after it.
+    pub(crate) fn merged(&self) -> BTreeMap<String, MergedText> {
+        self.changed_source().filter_map(|file| Some((file.told.path.clone(), file.merged()?))).collect()
     }
 
     /// Returns the text with the change of a file that belongs to tests.
     pub(crate) fn text_of_test(&self, path: &str) -> Option<&str> {
-        let file = self.files.iter().find(|file| file.path == path && !file.is_source())?;
+        let file = self.files.iter().find(|file| file.told.path == path && !file.is_source())?;
         file.texts[1].as_deref()
     }
 
     /// Returns whether a path is that of a file of source that only the change has.
     pub(crate) fn is_new_source(&self, path: &str) -> bool {
-        self.changed_source().any(|file| file.path == path && file.before.is_none())
+        self.changed_source().any(|file| file.told.path == path && file.before.is_none())
     }
 
     /// Returns whether another file with the change can have a test that a tool of Rust names alike: it has the same module.
@@ -148,12 +146,7 @@ impl Change {
     }
 
     pub(crate) fn writes_recorded(&self) -> bool {
-        self.files.iter().any(|file| file.role == FileRole::Recorded)
-    }
-
-    /// Returns whether a path of the project is a file of source.
-    pub(crate) fn is_source(&self, path: &str) -> bool {
-        self.source.contains(path)
+        self.files.iter().any(|file| file.told.role == FileRole::Recorded)
     }
 
     /// Returns the names that the source of the change introduces: its new words, and the names of its new modules.
@@ -163,7 +156,7 @@ impl Change {
             let [before, after] = file.codes();
             names.extend(introduced_words(&before, &after));
             if file.before.is_none() {
-                names.extend(self.new_parts(&file.path).map(str::to_owned));
+                names.extend(self.new_parts(&file.told.path).map(str::to_owned));
             }
         }
         // A word that the source had elsewhere before the change is not new.
@@ -190,11 +183,11 @@ impl Change {
     pub(crate) fn parts(&self) -> Vec<(String, Option<SourcePart>)> {
         let parts = |file: &FileOfChange| -> Vec<Option<SourcePart>> {
             let [before, Some(after)] = &file.texts else { return vec![None] };
-            let Some(language) = TestLanguage::of(&file.path).filter(|_| before.is_some() || file.before.is_none()) else {
+            let Some(language) = TestLanguage::of(&file.told.path).filter(|_| before.is_some() || file.before.is_none()) else {
                 return vec![None];
             };
             // The tests of a file of Rust stand behind its code in both texts.
-            let merged = [file.merged(), file.path.ends_with(".rs").then(|| rust::with_tests_of(after, after)).flatten()];
+            let merged = [file.merged(), file.told.path.ends_with(".rs").then(|| rust::with_tests_of(after, after)).flatten()];
             let [before, after] = match &merged {
                 [Some(before), Some(after)] => [before.text.as_str(), after.text.as_str()],
                 _ => [before.as_deref().unwrap_or_default(), after.as_str()],
@@ -202,7 +195,7 @@ impl Change {
             let parts = parts_of(before, after, &|one, other| language.is_same_code(one, other));
             parts.map_or_else(|| vec![None], |parts| parts.into_iter().map(Some).collect())
         };
-        self.changed_source().flat_map(|file| parts(file).into_iter().map(|part| (file.path.clone(), part))).collect()
+        self.changed_source().flat_map(|file| parts(file).into_iter().map(|part| (file.told.path.clone(), part))).collect()
     }
 
     /// Returns what the content with the change, but for a part of its source, has otherwise than the working tree.
@@ -228,11 +221,6 @@ impl Change {
         ContentLayer::of(storage, &self.after, work_tree, BTreeMap::new())
     }
 
-    /// Returns what the content before the change, with its tests too, has otherwise than the working tree.
-    pub(crate) fn base_layer(&self, storage: &GitStorage, work_tree: &Files) -> Result<ContentLayer, CommandError> {
-        ContentLayer::of(storage, &self.before, work_tree, BTreeMap::new())
-    }
-
     /// Returns what the content without the source of the change has otherwise than the working tree. With stubs, modules of Python and
     /// of JavaScript have the names that the change introduces; then `None` if there are none.
     pub(crate) fn before_layer(
@@ -245,17 +233,16 @@ impl Change {
         let (mut made, mut has_stub) = (BTreeMap::new(), false);
         for file in self.changed_source() {
             match file.before {
-                Some(before) => content.insert(file.path.clone(), before),
-                None => content.remove(&file.path),
+                Some(before) => content.insert(file.told.path.clone(), before),
+                None => content.remove(&file.told.path),
             };
             let [before, after] = &file.texts;
             let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
-            let language = TestLanguage::of(&file.path).filter(|_| file.after.is_some());
-            let stubbed = language.zip(stubs).and_then(|(language, body)| with_stubs(language, old, new, body));
+            let stubbed = stubs.filter(|_| file.after.is_some()).and_then(|body| with_stubs(&file.told.path, old, new, body));
             has_stub |= stubbed.is_some();
             let text = stubbed.or_else(|| Some(file.merged()?.text));
             if let Some((text, kind)) = text.zip(file.before.or(file.after).map(|side| side.kind)) {
-                made.insert(file.path.clone(), WrittenFile { kind, text: text.into_bytes() });
+                made.insert(file.told.path.clone(), WrittenFile { kind, text: text.into_bytes() });
             }
         }
         if stubs.is_some() && !has_stub {
@@ -269,12 +256,12 @@ impl Change {
 pub(crate) struct ContentLayer {
     pub(crate) differences: BTreeMap<String, Option<WrittenFile>>,
     /// The directories in which the content has files.
-    directories: BTreeSet<String>,
+    pub(crate) directories: BTreeSet<String>,
 }
 
 impl ContentLayer {
     /// `made` has the files whose text is neither that of a commit nor that of the working tree.
-    fn of(
+    pub(crate) fn of(
         storage: &GitStorage,
         content: &Files,
         work_tree: &Files,
@@ -311,10 +298,6 @@ impl ContentLayer {
         });
         let lines: Vec<String> = std::iter::once(tree.0.hex()).chain(files).collect();
         Digest::of(lines.join("\0\n").as_bytes())
-    }
-
-    pub(crate) fn has_below(&self, directory: &str) -> bool {
-        self.directories.contains(directory)
     }
 }
 

@@ -43,9 +43,7 @@ pub(crate) fn together(action: &Action, tests: &[usize], of: &[TouchedTest]) -> 
     let place = |test: &TouchedTest| match action.tool.one_test() {
         Some(OneTest::NamePattern) => PathBuf::from(&test.file),
         Some(OneTest::RunPattern) => Path::new(&test.file).parent().map(Path::to_owned).unwrap_or_default(),
-        Some(OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::FileAndName { .. } | OneTest::ExactName) | None => {
-            PathBuf::new()
-        }
+        _ => PathBuf::new(),
     };
     let mut groups: BTreeMap<PathBuf, Vec<usize>> = BTreeMap::new();
     for at in tests {

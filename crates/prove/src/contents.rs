@@ -45,19 +45,15 @@ pub(crate) fn compared(repository: &ProjectRepository, range: Option<&str>) -> R
                 .hint("`git log --oneline --all` lists commits, `git branch --all` the branches")
         })
     };
-    let head = resolve("HEAD")?;
-    let (named, after) = match range.map(|range| range.split_once("..").unwrap_or((range, ""))) {
+    let named = |name: &'_ str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
+    let (base, after) = match range.map(|range| range.split_once("..").ok_or(range)) {
         None => (None, None),
-        Some((base, after)) => {
-            let after = after.trim_start_matches('.');
-            let base = if base.is_empty() { "HEAD" } else { base };
-            let has_end = range.is_some_and(|range| range.contains(".."));
-            (Some(base), has_end.then(|| resolve(if after.is_empty() { "HEAD" } else { after })).transpose()?)
-        }
+        Some(Err(base)) => (Some(named(base)), None),
+        Some(Ok((base, after))) => (Some(named(base)), Some(resolve(&named(after.trim_start_matches('.')))?)),
     };
     let upstream = || storage.upstream_of_head().ok().flatten().map(|name| name.as_str().to_owned());
-    let base_name = named.map(str::to_owned).or_else(upstream).unwrap_or_else(|| "HEAD".to_owned());
-    let tip = after.unwrap_or(head);
+    let base_name = base.or_else(upstream).unwrap_or_else(|| "HEAD".to_owned());
+    let tip = after.map_or_else(|| resolve("HEAD"), Ok)?;
     let base = storage.merge_base(resolve(&base_name)?, tip).ok_or_else(|| {
         CommandError::new(CommandExit::Usage, format!("`{base_name}` has no commit in common with what is compared"))
             .hint("name a commit before the change: `proctor prove BASE..HEAD`")

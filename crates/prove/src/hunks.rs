@@ -36,10 +36,7 @@ pub enum PartWord {
 words! {
     /// Returns the word for people.
     pub fn PartWord::word:
-    Noticed "noticed",
-    NoTestNotices "no test notices",
-    CannotBeTakenBackAlone "cannot be taken back alone",
-    NotTried "not tried"
+    Noticed "noticed", NoTestNotices "no test notices", CannotBeTakenBackAlone "cannot be taken back alone", NotTried "not tried"
 }
 
 /// A part of the source of a change, and what the tests say of it.
@@ -103,14 +100,14 @@ impl Prover<'_> {
         (tests, wanted, judged): (&[TouchedTest], &[usize], &[ProvedTest]),
     ) -> Result<Option<Answer>, CommandError> {
         let (mut noticed, mut is_unable) = (None, false);
-        self.run_tests(TriedContent { layer, is_before: false }, tests, wanted, &mut |at, run| match run {
+        self.run_tests(TriedContent { layer, is_before: false, side: None }, tests, wanted, &mut |at, run| match run {
             SeenRun::Cases(cases) if cases.values().any(|end| matches!(end, CaseEnd::Failed(..))) => {
                 noticed = noticed.or(Some(at))
             }
             SeenRun::CannotBegin { .. } => is_unable = true,
             SeenRun::Cases(_) | SeenRun::NotRun(_) => {}
         })?;
-        let noticed = noticed.map(|at: usize| (PartWord::Noticed, judged[at].id()));
+        let noticed = noticed.map(|at: usize| (PartWord::Noticed, judged[at].id.clone()));
         Ok(noticed.or_else(|| is_unable.then(|| (PartWord::CannotBeTakenBackAlone, String::new()))))
     }
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod base;
+mod beside;
 mod braced_tests;
 mod braces;
 mod change;
@@ -12,6 +13,7 @@ mod commands;
 mod contents;
 pub mod failure;
 mod hunks;
+mod known;
 mod parts;
 mod prove;
 pub mod python;
@@ -24,7 +26,7 @@ pub mod touched;
 mod trial;
 pub mod words;
 
-pub use answer::{ChangeProof, ChangeProofV1, ProvedFile, ProvedTest};
-pub use base::{BaseWord, FailureBeside, FailuresBeside, FailuresBesideV1, compare_failures};
+pub use answer::{ChangeProof, ProvedFile, ProvedTest};
+pub use base::{BaseWord, FailureBeside, FailuresBeside, compare_failures};
 pub use hunks::{PartWord, TriedPart};
 pub use prove::prove;

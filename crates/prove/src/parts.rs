@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use proctor_model::has_word;
+
 /// Words that can stand before the one that says what a line begins.
 const MODIFIERS: &str = "\
     pub crate super in async const let var extern export default static public private protected abstract override final C unsafe";
@@ -133,10 +135,7 @@ fn depth_of(line: &str) -> usize {
 fn begun_by(code: &str, is_inside: bool) -> Option<(String, bool)> {
     let is_of_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | '$' | '#');
     let words: Vec<&str> = code.split(|character| !is_of_word(character)).filter(|word| !word.is_empty()).collect();
-    let at = words
-        .iter()
-        .position(|word| !MODIFIERS.split(' ').any(|modifier| modifier == *word))
-        .filter(|_| code.starts_with(words[0]))?;
+    let at = words.iter().position(|word| !has_word(MODIFIERS, word)).filter(|_| code.starts_with(words[0]))?;
     let (word, (_, rest)) = (words[at], code.split_once(words[at])?);
     let first_of = |text: &str| text.split(|character| !is_of_word(character)).find(|word| !word.is_empty()).map(str::to_owned);
     if FUNCTIONS.contains(&word) {

@@ -5,25 +5,30 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use proctor_app::gate::open_repository;
+use proctor_app::project::opening::matcher_of;
 use proctor_app::project::setup::LoadedProject;
 use proctor_app::project::{RunResources, opening, specification_files};
-use proctor_app::refusals::not_approved_error;
 use proctor_app::{CommandError, Environment, RunControl};
-use proctor_model::{CommandExit, StopReason, TreePath, TriggerKind};
+use proctor_model::{CommandExit, TreePath, TriggerKind};
 use proctor_plan::spec::plan_digest;
 use proctor_project::{ProjectRepository, RunRequest};
 use proctor_run::write_layer;
 use proctor_sandbox::process::LauncherHandle;
+use proctor_tree::ignore::MatcherSettings;
 
-use crate::answer::{ChangeProof, ProvedTest};
+use crate::answer::{ChangeProof, ProvedFile, ProvedTest};
+use crate::beside::OtherTests;
 use crate::change::{Change, ContentLayer, read_blob};
 use crate::commands::language_of;
 use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
+use crate::failure::names_one_of;
+use crate::known::{KnownAfter, collected_files, known_after};
+use crate::roles::FileRole;
 use crate::runs::TriedContent;
 use crate::rust::MergedText;
 use crate::stubs::{RAISES, RETURNS_NOTHING};
 use crate::touched::{TestLanguage, TouchedTest, touched_tests};
-use crate::trial::{NotTried, Trials};
+use crate::trial::Trials;
 use crate::words::{ChangeState, JudgedTest, ProofWord, SeenRun, judge_test};
 
 /// How often more the tests that are about to prove the change are run on each side.
@@ -41,7 +46,9 @@ pub fn prove(
     range: Option<&str>,
     hunks: Option<Duration>,
 ) -> Result<ChangeProof, CommandError> {
-    with_prover(environment, launcher, root, range, |prover| prover.prove(hunks))
+    // While the project is locked, a run seems to be under way.
+    let known = known_after(environment, root);
+    with_prover(environment, launcher, root, range, |prover| Prover { known, ..prover }.prove(hunks))
 }
 
 /// Compares the contents, and hands what is known of them to `answer`.
@@ -63,8 +70,8 @@ pub(crate) fn with_prover<T>(
     let RunResources { mut workspace, scope, settings } = opening::open(environment, launcher, &loaded, None)?;
     workspace.expect_one_run();
     let request = RunRequest::new(&loaded.plan, &settings, &scope, TriggerKind::Request, control);
-    let trials = Trials::begin(&mut workspace, &request).map_err(|why| from_not_tried(environment, why))?;
-    answer(Prover::new(trials, &repository, &compared, &loaded)?)
+    let trials = Trials::begin(environment, &mut workspace, &request)?;
+    answer(Prover::new(environment, trials, (&repository, &compared), &loaded)?)
 }
 
 /// What one answer is made from.
@@ -82,13 +89,18 @@ pub(crate) struct Prover<'a> {
     pub(crate) chosen: BTreeMap<usize, usize>,
     /// The name that its tool gives to each test of JavaScript: each tool has a form of its own.
     pub(crate) known_as: BTreeMap<usize, String>,
+    /// How the checks are known to end with the change; used while the tests run with it for the first time.
+    pub(crate) known: Option<KnownAfter>,
+    /// The run from which that was taken, in words; `None` if it was not.
+    pub(crate) known_from: Option<String>,
+    pub(crate) others: OtherTests,
 }
 
 impl<'a> Prover<'a> {
     fn new(
+        environment: &Environment,
         trials: Trials<'a>,
-        repository: &'a ProjectRepository,
-        compared: &'a Compared,
+        (repository, compared): (&'a ProjectRepository, &'a Compared),
         loaded: &'a LoadedProject,
     ) -> Result<Self, CommandError> {
         let storage = &repository.storage;
@@ -106,15 +118,25 @@ impl<'a> Prover<'a> {
         let before = of_commit(compared.base)?;
         let after = compared.after.map_or_else(|| Ok(work_tree.clone()), of_commit)?;
         let read = |path: &str, file: FileAt| read_of_side(repository, copy, &work_tree, (path, file));
-        let change = Change::between(before, after, &read)?;
-        let (introduced, merged) = (change.introduced(), Self::merged_texts(&change));
-        let (chosen, known_as) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { trials, repository, compared, loaded, work_tree, change, introduced, merged, chosen, known_as })
-    }
-
-    /// Returns the text of a file of one of the sides.
-    pub(crate) fn read(&self, path: &str, file: FileAt) -> Result<Vec<u8>, CommandError> {
-        read_of_side(self.repository, self.trials.tree().1, &self.work_tree, (path, file))
+        let settings = MatcherSettings { ignore: loaded.configuration.prove_tests.clone(), ..MatcherSettings::default() };
+        let (named, collected) = (matcher_of(&settings)?, collected_files(environment, loaded));
+        let change = Change::between((before, after), (&named, &collected), &read)?;
+        let (introduced, merged) = (change.introduced(), change.merged());
+        Ok(Self {
+            trials,
+            repository,
+            compared,
+            loaded,
+            work_tree,
+            change,
+            introduced,
+            merged,
+            chosen: BTreeMap::new(),
+            known_as: BTreeMap::new(),
+            known: None,
+            known_from: None,
+            others: OtherTests::default(),
+        })
     }
 
     fn prove(mut self, hunks: Option<Duration>) -> Result<ChangeProof, CommandError> {
@@ -125,30 +147,37 @@ impl<'a> Prover<'a> {
             notes.push(format!("{} touched tests were not run", touched.len()));
         }
         let known_as = &mut self.known_as;
-        let tests =
-            touched.clone().into_iter().zip(judged).enumerate().map(|(at, (test, JudgedTest { word, seen }))| ProvedTest {
-                known_as: known_as.remove(&at),
-                counts: test.is_sure || word != ProofWord::NotFound,
-                file: test.file,
-                name: test.name,
-                is_added: test.is_added,
-                word,
-                seen: test.doubt.map_or(seen, str::to_owned),
-            });
+        let tests = touched.iter().zip(judged).enumerate().map(|(at, (test, JudgedTest { word, seen }))| ProvedTest {
+            id: known_as.remove(&at).unwrap_or_else(|| test.id()),
+            counts: test.is_sure || word != ProofWord::NotFound,
+            file: test.file.clone(),
+            name: test.name.clone(),
+            is_touched: true,
+            is_added: test.is_added,
+            word,
+            seen: test.doubt.map_or(seen, str::to_owned),
+        });
+        let (others, weak) = self.others.in_answer(1 + MORE_RUNS);
+        notes.extend((weak > 0).then(|| format!("tests that nobody touched and that need the change too: {weak}")));
+        notes.extend(self.known_from.take().map(|run| format!("the outcomes with the change are {run}")));
         let proof = ChangeProof {
-            // The tests decide it: see `judged`.
+            schema: "proctor-change-proof-v1",
+            // The tests decide these three: see `judged`.
             state: ChangeState::NotProved,
+            exit_code: 0,
+            summary: String::new(),
             project: self.loaded.plan.project_name.clone(),
-            base: (self.compared.base_name.clone(), self.compared.base.hex()),
-            after: self.compared.after.map(|commit| commit.hex()),
+            base: self.compared.base_name.clone(),
+            base_commit: self.compared.base.hex(),
+            after_commit: self.compared.after.map(|commit| commit.hex()),
             commits: self.compared.commits,
             files: self.change.files(),
-            tests: tests.collect(),
+            tests: tests.chain(others).collect(),
             parts: None,
             notes,
         };
         let mut proof = self.stored(proof.judged())?;
-        proof.parts = hunks.map(|budget| self.try_parts((&touched, &proof.tests), budget)).transpose()?;
+        proof.parts = hunks.map(|budget| self.try_parts((&touched, &proof.tests[..touched.len()]), budget)).transpose()?;
         Ok(proof)
     }
 
@@ -168,24 +197,15 @@ impl<'a> Prover<'a> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let files = self.change.files();
-        let named = |wanted: &dyn Fn(&crate::answer::ProvedFile) -> bool| -> Vec<String> {
-            files.iter().filter(|file| wanted(file)).map(|file| file.path.clone()).collect()
+        let (mut notes, files) = (Vec::new(), self.change.files());
+        let mut name = |what: &str, is_named: &dyn Fn(&ProvedFile) -> bool| {
+            let named: Vec<&str> = files.iter().filter(|file| is_named(file)).map(|file| file.path.as_str()).collect();
+            notes.extend((!named.is_empty()).then(|| format!("{what}: {}", named.join(", "))));
         };
-        let kept = named(&|file| file.role == crate::roles::FileRole::Settings);
-        if !kept.is_empty() {
-            notes.push(format!("as with the change on both sides, like installed packages: {}", kept.join(", ")));
-        }
-        let doubtful = named(&|file| file.is_doubtful);
-        if !doubtful.is_empty() {
-            notes.push(format!(
-                "may be source or part of the tests, `--json` says what it was taken for: {}",
-                doubtful.join(", ")
-            ));
-        }
+        name("as with the change on both sides, like installed packages", &|file| file.role == FileRole::Settings);
+        name("may be source or part of the tests, `--json` says what it was taken for", &|file| file.is_doubtful);
         let known: Vec<TestLanguage> = self.loaded.plan.steps.iter().filter_map(language_of).collect();
-        let unknown = |file: &&crate::answer::ProvedFile| TestLanguage::of(&file.path).is_some_and(|own| !known.contains(&own));
+        let unknown = |file: &&ProvedFile| TestLanguage::of(&file.path).is_some_and(|own| !known.contains(&own));
         if let Some(file) = files.iter().find(unknown) {
             notes.push(format!("no check runs tests in the language of `{}` by a tool whose errors are told apart", file.path));
         }
@@ -203,26 +223,36 @@ impl<'a> Prover<'a> {
         let storage = &self.repository.storage;
         let after = self.change.after_layer(storage, &self.work_tree)?;
         let before = self.change.before_layer(storage, &self.work_tree, None)?;
-        let after = self.write(&after)?;
+        let (is_work_tree, after) = (after.differences.is_empty(), self.write(&after)?);
         let before = self.write(&before.expect("only stubs may be missing"))?;
         let mut seen: Vec<[Vec<SeenRun>; 2]> = tests.iter().map(|_| [Vec::new(), Vec::new()]).collect();
-        let all: Vec<usize> = (0..tests.len()).collect();
-        let contents = [(0, &before), (1, &after)].map(|(side, layer)| TriedContent { layer, is_before: side == 0 });
+        let contents =
+            [(0, &before), (1, &after)].map(|(side, layer)| TriedContent { layer, is_before: side == 0, side: Some(side) });
+        self.known = self.known.take().filter(|known| is_work_tree && known.tree == self.trials.tree().0.digest());
         for side in [1, 0] {
-            self.run_tests(contents[side], tests, &all, &mut |test, run| seen[test][side].push(run))?;
+            self.run_tests(contents[side], tests, &Vec::from_iter(0..tests.len()), &mut |test, run| seen[test][side].push(run))?;
         }
+        self.known = None;
         let words = |seen: &[[Vec<SeenRun>; 2]]| -> Vec<JudgedTest> {
             seen.iter().map(|[before, after]| judge_test(before, after)).collect()
         };
         let with_word = |judged: &[JudgedTest], word: ProofWord| -> Vec<usize> {
             judged.iter().enumerate().filter(|(_, judged)| judged.word == word).map(|(at, _)| at).collect()
         };
-        let proving = with_word(&words(&seen), ProofWord::Proves);
+        // The runs of some tests tell of others too, which are about to prove the change.
+        let mut proving = self.others.beside_proving();
+        proving.extend(with_word(&words(&seen), ProofWord::Proves));
+        let proving: Vec<usize> = proving.into_iter().collect();
         for side in [1, 0].into_iter().cycle().take(2 * MORE_RUNS).filter(|_| !proving.is_empty()) {
             self.run_tests(contents[side], tests, &proving, &mut |test, run| seen[test][side].push(run))?;
         }
         let mut judged = words(&seen);
-        let hidden = with_word(&judged, ProofWord::CannotRunBefore);
+        let mut hidden = with_word(&judged, ProofWord::CannotRunBefore);
+        // A name that a module of JavaScript lacks is a value there, and an expectation can be about it alone.
+        let is_script = |test: &TouchedTest| TestLanguage::of(&test.file) == Some(TestLanguage::Script);
+        let text = |at: usize| self.change.text_of_test(&tests[at].file).filter(|_| is_script(&tests[at]));
+        let names_new = |at: &usize| text(*at).is_some_and(|text| names_one_of(text, &self.introduced));
+        hidden.extend(with_word(&judged, ProofWord::Proves).into_iter().filter(names_new));
         let known = judged.clone();
         for body in [RAISES, RETURNS_NOTHING] {
             // A test that passes beside a stub that raises may expect an error: it tests nothing only if it passes beside any stub.
@@ -230,7 +260,7 @@ impl<'a> Prover<'a> {
             let tried: Vec<usize> = hidden.iter().copied().filter(|at| passes(&judged[*at])).collect();
             let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, Some(body))?;
             let Some(stubs) = stubs.filter(|_| !tried.is_empty()) else { break };
-            let content = TriedContent { layer: &self.write(&stubs)?, is_before: true };
+            let content = TriedContent { layer: &self.write(&stubs)?, is_before: true, side: None };
             self.run_tests(content, tests, &tried, &mut |test, run| {
                 let answer = judge_with_stubs(&run, &seen[test][1], known[test].clone());
                 judged[test] = if passes(&answer) { answer } else { known[test].clone() };
@@ -242,7 +272,7 @@ impl<'a> Prover<'a> {
     /// Writes a layer with what a content has otherwise than the working tree.
     pub(crate) fn write(&mut self, content: &ContentLayer) -> Result<PathBuf, CommandError> {
         let layer = self.trials.new_layer()?;
-        write_layer(&layer, &content.differences, &|directory| content.has_below(directory)).map_err(|error| {
+        write_layer(&layer, &content.differences, &|directory| content.directories.contains(directory)).map_err(|error| {
             CommandError::caused(CommandExit::OwnFault, "what differs from the project's files cannot be written", &error)
                 .hint("make room on the disk")
         })?;
@@ -251,7 +281,7 @@ impl<'a> Prover<'a> {
 }
 
 /// Reads a file of one of the sides: from the copy of the project if it is the same there, else from git.
-fn read_of_side(
+pub(crate) fn read_of_side(
     repository: &ProjectRepository,
     copy: &Path,
     work_tree: &Files,
@@ -263,41 +293,16 @@ fn read_of_side(
     }
 }
 
-/// Judges a test that cannot run before by a run with the new names kept. The answer is weak at best.
+/// Judges a test that cannot run before by a run with the new names kept, and one that perhaps only asks for them. The answer is weak at best.
 fn judge_with_stubs(before: &SeenRun, after: &[SeenRun], known: JudgedTest) -> JudgedTest {
     let judged = judge_test(std::slice::from_ref(before), &after[..1.min(after.len())]);
-    match judged.word {
-        ProofWord::Proves | ProofWord::BySnapshot | ProofWord::Notices => {
-            let seen = format!("fails before with new names kept ({})", known.seen);
-            JudgedTest { word: ProofWord::Notices, seen }
-        }
-        ProofWord::PassesEitherWay => JudgedTest { seen: "passes before with new names kept".to_owned(), ..judged },
-        ProofWord::NewlyFails
-        | ProofWord::FailsBeforeAndAfter
-        | ProofWord::Flaky
-        | ProofWord::CannotRunBefore
-        | ProofWord::NotTried
-        | ProofWord::NotFound => known,
-    }
-}
-
-pub(crate) fn not_finished(reason: StopReason) -> CommandError {
-    let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
-    CommandError::new(exit, "not finished: the tests were stopped").hint("`proctor prove` begins anew")
-}
-
-fn from_not_tried(environment: &Environment, why: NotTried) -> CommandError {
-    match why {
-        NotTried::NotApproved(unapproved) => not_approved_error(environment, &unapproved),
-        NotTried::ChangedRules(changed) => {
-            let message = format!("the project has rules that nobody approved: {}", changed.changed.join("; "));
-            CommandError::new(CommandExit::PersonNeeded, message).hint("`proctor approve` shows and approves them")
-        }
-        NotTried::InPlace(reason) => {
-            let message = format!("tests run without the change only on a snapshot, and there is none: {reason}");
-            CommandError::new(CommandExit::NoFreshVerdict, message).hint("`proctor doctor` says what is missing")
-        }
-        NotTried::Stopped(reason) => not_finished(reason),
-        NotTried::Failed(error) => CommandError::from(*error),
+    let fails = matches!(judged.word, ProofWord::Proves | ProofWord::BySnapshot | ProofWord::Notices);
+    if fails && known.word == ProofWord::CannotRunBefore {
+        let seen = format!("fails before with new names kept ({})", known.seen);
+        JudgedTest { word: ProofWord::Notices, seen }
+    } else if judged.word == ProofWord::PassesEitherWay {
+        JudgedTest { seen: "passes before with new names kept".to_owned(), ..judged }
+    } else {
+        known
     }
 }

@@ -1,7 +1,12 @@
 //! The tests of a file in Python, found by its words alone: no code is run. Layout, comments and the kind of quotes make no difference.
 
+use proctor_model::has_word;
+
 use crate::stubs::DefinedKind;
 use crate::touched::TestInText;
+
+/// Words that can stand before a colon at the beginning of a line and are no names.
+const BEFORE_COLON: &str = "else try finally except";
 
 /// A line of code, however many lines of text it has.
 #[derive(PartialEq, Eq)]
@@ -68,7 +73,7 @@ pub fn top_level_names(text: &str) -> Vec<(String, DefinedKind)> {
                 let last = names.split(|word| matches!(*word, "," | "(" | ")")).filter_map(<[&str]>::last);
                 last.filter(|name| **name != "*").map(|name| ((*name).to_owned(), DefinedKind::Function)).collect()
             }
-            [name, "=" | ":", second, ..] if second != "=" && name.chars().all(is_of_name) && !is_keyword(name) => {
+            [name, "=" | ":", second, ..] if second != "=" && name.chars().all(is_of_name) && !has_word(BEFORE_COLON, name) => {
                 one(name, DefinedKind::Value)
             }
             _ => Vec::new(),
@@ -84,11 +89,6 @@ pub(crate) fn is_same_code(one: &str, other: &str) -> bool {
 
 fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
-}
-
-/// Returns whether a word can stand before a colon at the beginning of a line and is no name.
-fn is_keyword(word: &str) -> bool {
-    ["else", "try", "finally", "except"].contains(&word)
 }
 
 /// Returns the words of lines as one text, with the depth of each line and without the test's own name.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use proctor_model::{TreePath, has_word};
 use proctor_tools::is_lock_file;
+use proctor_tree::ignore::{IgnoreVerdict, Matcher, RuleSource};
 use serde::Serialize;
 
 use crate::touched::is_code;
@@ -32,28 +34,19 @@ const PERHAPS_TEST_DIRECTORIES: &[&str] =
     &["test", "testing", "testutil", "fixtures", "mocks", "integration", "spec", "specs", "e2e"];
 /// Directories of products, in which `a.config.ts` may be source.
 const PRODUCT_DIRECTORIES: &[&str] = &["src", "app", "lib"];
-const SETTINGS: &[&str] = &[
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
-    "noxfile.py",
-    "package.json",
-    "Cargo.toml",
-    "go.mod",
-    "proctor.toml",
-    "Makefile",
-    "justfile",
-    "Dockerfile",
-    "tsconfig.json",
-    "rust-toolchain.toml",
-    "rust-toolchain",
-];
+const SETTINGS: &str = "\
+    pyproject.toml setup.cfg setup.py noxfile.py package.json Cargo.toml go.mod proctor.toml Makefile justfile Dockerfile \
+    tsconfig.json rust-toolchain.toml rust-toolchain";
 const TEXTS: &[&str] = &[".md", ".rst", ".adoc"];
 
 /// What is known of the project beside the path of a file.
 pub struct PathsOfSides<'a> {
     /// The paths of all files of both sides.
     pub all: &'a BTreeSet<&'a str>,
+    /// Its patterns mean the files that `[prove] tests` names.
+    pub named: &'a Matcher,
+    /// The files in which tools found tests in earlier runs.
+    pub collected: &'a BTreeSet<String>,
 }
 
 impl PathsOfSides<'_> {
@@ -63,19 +56,20 @@ impl PathsOfSides<'_> {
         if is_recorded(path) {
             return FileRole::Recorded;
         }
-        if is_test_file(path) {
+        let is_named = self.is_named(path);
+        if is_test_file(path) || self.is_collected(path) || (is_named && is_code(path)) {
             return FileRole::Test;
         }
-        if name == "conftest.py" || self.is_below_tests(path) {
+        if is_named || name == "conftest.py" || self.is_below_tests(path) {
             return FileRole::TestSupport;
         }
-        let is_lock = proctor_model::TreePath::try_from(path).is_ok_and(|path| is_lock_file(&path));
+        let is_lock = TreePath::try_from(path).is_ok_and(|path| is_lock_file(&path));
         let is_of_dots = path.split('/').any(|part| part.starts_with('.') && part.len() > 1);
         let is_of_tool = name.starts_with("requirements") && name.ends_with(".txt")
             || name.contains(".config.")
             || name.starts_with("tsconfig.")
             || (path == name && name.ends_with(".ini"));
-        if is_lock || is_of_dots || is_of_tool || SETTINGS.contains(&name) {
+        if is_lock || is_of_dots || is_of_tool || has_word(SETTINGS, name) {
             return FileRole::Settings;
         }
         let is_text = TEXTS.iter().any(|ending| name.ends_with(ending))
@@ -88,8 +82,25 @@ impl PathsOfSides<'_> {
     /// Returns whether a file could be source and could belong to tests, so that people should know what it was taken for.
     pub fn is_doubtful(&self, path: &str) -> bool {
         let is_below = |names: &[&str]| directories_of(path).any(|(_, name)| names.contains(&name));
-        !is_test_file(path)
-            && (is_below(PERHAPS_TEST_DIRECTORIES) || (name_of(path).contains(".config.") && is_below(PRODUCT_DIRECTORIES)))
+        let is_sure = is_test_file(path) || self.is_named(path);
+        !is_sure
+            && (self.is_collected(path)
+                || is_below(PERHAPS_TEST_DIRECTORIES)
+                || (name_of(path).contains(".config.") && is_below(PRODUCT_DIRECTORIES)))
+    }
+
+    /// Returns whether `[prove] tests` names a file.
+    fn is_named(&self, path: &str) -> bool {
+        let decided = TreePath::try_from(path).ok().map(|path| self.named.decide(&path, false));
+        decided.is_some_and(|found| {
+            let is_by_setting = found.rule.is_some_and(|rule| rule.source == RuleSource::Ignore);
+            found.verdict == IgnoreVerdict::Out && is_by_setting
+        })
+    }
+
+    /// Returns whether a tool found tests in a file that by its name may be source: it may have both.
+    fn is_collected(&self, path: &str) -> bool {
+        self.collected.contains(path)
     }
 
     fn is_below_tests(&self, path: &str) -> bool {
@@ -142,6 +153,8 @@ fn is_recorded(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proctor_tree::ignore::MatcherSettings;
+
     use super::*;
 
     #[test]
@@ -154,7 +167,9 @@ mod tests {
             "shop/testing/fakes.py",
             "web/fixtures/a.test.ts",
         ]);
-        let known = PathsOfSides { all: &all };
+        let named = Matcher::new(&MatcherSettings { ignore: vec!["/checks/**".to_owned()], ..MatcherSettings::default() });
+        let collected = BTreeSet::from(["shop/check_vat.py".to_owned()]);
+        let known = PathsOfSides { all: &all, named: &named.expect("a pattern"), collected: &collected };
         for (path, expected) in [
             ("shop/vat.py", FileRole::Source),
             ("tests/test_vat.py", FileRole::Test),
@@ -188,12 +203,17 @@ mod tests {
             ("src/snapshots/store.py", FileRole::Source),
             ("src/snapshots/rates.json", FileRole::Source),
             ("tests/snapshots/test_a/out.txt", FileRole::Recorded),
+            ("checks/vat.py", FileRole::Test),
+            ("checks/rates.json", FileRole::TestSupport),
+            ("shop/checks/vat.py", FileRole::Source),
+            ("shop/check_vat.py", FileRole::Test),
         ] {
             assert_eq!(known.role_of(path), expected, "{path}");
         }
         assert!(known.is_doubtful("src/spec/rule_changes.rs") && known.is_doubtful("src/app.config.ts"));
         assert!(!known.is_doubtful("web/vite.config.ts"));
         assert!(known.is_doubtful("lib/test/client.py") && known.is_doubtful("app/test/data.json"));
+        assert!(known.is_doubtful("shop/check_vat.py") && !known.is_doubtful("checks/vat.py"));
         assert!(!known.is_doubtful("tests/test_a.py") && !known.is_doubtful("shop/vat.py"));
     }
 }

@@ -4,13 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use proctor_app::CommandError;
+use proctor_model::Action;
 use proctor_tools::RaisedAt;
 
-use crate::commands::{checks_of_test, narrowed, runs_by_node_id, together, with_variables};
-use crate::prove::{Prover, not_finished};
-use crate::rust::{self, MergedText};
-use crate::sides::{KnownOfChange, seen_of};
+use crate::base::run_check;
+use crate::beside::OtherEnd;
+use crate::commands::{checks_of_test, narrowed, runs_by_node_id, together};
+use crate::prove::{Prover, read_of_side};
+use crate::rust;
+use crate::sides::{KnownOfChange, other_ends, seen_of};
 use crate::touched::{TestLanguage, TouchedTest};
+use crate::trial::EndOnContent;
 use crate::words::{NEW_SOURCE, SeenRun};
 
 /// A content on which tests run.
@@ -19,6 +23,8 @@ pub(crate) struct TriedContent<'a> {
     pub(crate) layer: &'a Path,
     /// Whether the source of the change is taken back in it.
     pub(crate) is_before: bool,
+    /// 0 for the content without the source of the change and 1 for the one with it; `None` for any other one.
+    pub(crate) side: Option<usize>,
 }
 
 impl Prover<'_> {
@@ -48,8 +54,7 @@ impl Prover<'_> {
         }
         for at in wanted {
             let told = seen.remove(at).unwrap_or_default();
-            let has_cases = |run: &SeenRun| matches!(run, SeenRun::Cases(cases) if !cases.is_empty());
-            if let Some((check, _)) = told.iter().find(|(_, run)| has_cases(run)) {
+            if let Some((check, _)) = told.iter().find(|(_, run)| run.has_cases()) {
                 self.chosen.entry(*at).or_insert(*check);
             }
             let named = told.iter().find_map(|(_, run)| only_name(&tests[*at], run));
@@ -57,8 +62,9 @@ impl Prover<'_> {
                 self.known_as.entry(*at).or_insert(name);
             }
             let is_new = content.is_before && self.change.is_new_source(&tests[*at].file);
-            let run = if is_new { new_source() } else { one_of(&tests[*at], told.into_iter().map(|(_, run)| run).collect()) };
-            tell(*at, run);
+            let counts = || one_of(&tests[*at], told.into_iter().map(|(_, run)| run).collect());
+            let new_source = || SeenRun::CannotBegin { names_change: true, message: NEW_SOURCE.to_owned() };
+            tell(*at, if is_new { new_source() } else { counts() });
         }
         Ok(())
     }
@@ -71,20 +77,39 @@ impl Prover<'_> {
         tests: &[TouchedTest],
         group: &[usize],
     ) -> Result<Vec<SeenRun>, CommandError> {
-        let check = &self.loaded.plan.steps[check];
+        let (at, check) = (check, &self.loaded.plan.steps[check]);
         let own: Vec<&TouchedTest> = group.iter().map(|at| &tests[*at]).collect();
         let narrow = narrowed(check, &own);
-        let is_narrow = narrow.is_some();
-        let action = with_variables(narrow.as_ref().unwrap_or(check), &self.loaded.root);
-        let run = self.trials.run(content.layer, &action)?;
-        if let Some(reason) = self.trials.stopped() {
-            return Err(not_finished(reason));
+        let action = narrow.as_ref().unwrap_or(check);
+        // pytest names files itself; a whole check has tests of other files too.
+        let is_narrow = narrow.is_some() && !runs_by_node_id(check);
+        let known = self.known.as_mut().filter(|_| content.side == Some(1)).and_then(|known| known.ends.remove(&check.name));
+        if let Some(known) = known {
+            let (seen, others) = self.read_end(&known, (check, false), (tests, &own));
+            if seen.iter().all(SeenRun::has_cases) {
+                self.others.add((at, group), 1, others);
+                self.known_from = self.known.as_ref().map(|known| known.source.clone());
+                return Ok(seen);
+            }
         }
+        let run = run_check(self, content.layer, action)?;
+        let (seen, others) = self.read_end(&run, (action, is_narrow), (tests, &own));
+        content.side.into_iter().for_each(|side| self.others.add((at, group), side, others.clone()));
+        Ok(seen)
+    }
+
+    /// Returns how the tests `own` ended in a run of a check, and how tests did that nobody touched.
+    fn read_end(
+        &self,
+        run: &EndOnContent,
+        (action, is_narrow): (&Action, bool),
+        (tests, own): (&[TouchedTest], &[&TouchedTest]),
+    ) -> (Vec<SeenRun>, Vec<OtherEnd>) {
         let paths = |place: &RaisedAt| paths_of(&place.path, &self.loaded.root, &action.directory);
         let is_source = |place: &RaisedAt| {
             paths(place).iter().any(|path| match self.merged.get(path) {
                 Some(merged) => place.line <= merged.code_lines,
-                None => self.change.is_source(path),
+                None => self.change.source.contains(path),
             })
         };
         let code_at = |place: &RaisedAt| {
@@ -100,10 +125,9 @@ impl Prover<'_> {
             code_at: &code_at,
             writes_recorded: self.change.writes_recorded(),
             introduced: &self.introduced,
-            // pytest names files itself; a whole check has tests of other files too.
-            is_narrow: is_narrow && !runs_by_node_id(check),
+            is_narrow,
         };
-        Ok(own.into_iter().map(|test| seen_of(test, &run, &known)).collect())
+        (own.iter().map(|test| seen_of(test, run, &known)).collect(), other_ends(tests, run, &known))
     }
 
     /// Returns the tests, those of Rust with a doubt whose name another file of the project may have too: Rust's harness names no file.
@@ -114,7 +138,9 @@ impl Prover<'_> {
         for test in tests.iter_mut().filter(is_of_rust) {
             for (path, file) in self.change.files_like(&test.file) {
                 if !names.contains_key(path) {
-                    let text = String::from_utf8(self.read(path, file)?).unwrap_or_default();
+                    let text =
+                        String::from_utf8(read_of_side(self.repository, self.trials.tree().1, &self.work_tree, (path, file))?)
+                            .unwrap_or_default();
                     let found = rust::tests_of(&text).unwrap_or_default().into_iter().map(|test| test.name).collect();
                     names.insert(path.to_owned(), found);
                 }
@@ -125,11 +151,6 @@ impl Prover<'_> {
         }
         Ok(tests)
     }
-
-    /// Returns for each file with source and tests the text without the source of the change.
-    pub(crate) fn merged_texts(change: &crate::change::Change) -> BTreeMap<String, MergedText> {
-        change.merged().map(|(path, merged)| (path.to_owned(), merged)).collect()
-    }
 }
 
 /// Returns the name that a tool of JavaScript gives to a test that is one case.
@@ -139,19 +160,14 @@ fn only_name(test: &TouchedTest, run: &SeenRun) -> Option<String> {
     cases.keys().next().filter(|_| is_one).cloned()
 }
 
-fn new_source() -> SeenRun {
-    SeenRun::CannotBegin { names_change: true, message: NEW_SOURCE.to_owned() }
-}
-
 /// Returns what counts of the runs of the checks that can have a test: the one that has it.
 fn one_of(test: &TouchedTest, mut runs: Vec<SeenRun>) -> SeenRun {
     let not_run = |why: &str| SeenRun::NotRun(why.to_owned());
     if let Some(doubt) = test.doubt {
         return not_run(doubt);
     }
-    let has_test = |run: &SeenRun| matches!(run, SeenRun::Cases(cases) if !cases.is_empty());
     let is_nothing = |run: &SeenRun| matches!(run, SeenRun::Cases(cases) if cases.is_empty());
-    match runs.iter().position(has_test) {
+    match runs.iter().position(SeenRun::has_cases) {
         Some(at) => runs.swap_remove(at),
         None if runs.len() == 1 => runs.swap_remove(0),
         None if runs.is_empty() => not_run("no check runs it with a tool whose errors are told apart"),

@@ -39,8 +39,9 @@ pub(crate) fn divided(text: &str) -> Option<DividedText> {
     while position < tokens.len() {
         let item = attributes_at(&tokens, position);
         let end = if item.start < item.end { end_of_item(&tokens, item.end) } else { position + 1 };
-        let is_of_tests =
-            attributes_of(&tokens[item.clone()]).iter().any(|attribute| is_cfg_test(attribute) || is_test(attribute));
+        let is_of_tests = attributes_of(&tokens[item.clone()])
+            .iter()
+            .any(|attribute| *attribute == ["cfg", "(", "test", ")"] || is_test(attribute));
         if !is_of_tests {
             // Brackets are left as a whole: a test module inside of a module of source stays with it.
             let end = if item.start < item.end { item.end } else { end_of_group(&tokens, position).max(position + 1) };
@@ -171,10 +172,6 @@ fn attributes_of(tokens: &[Token]) -> Vec<Vec<&str>> {
         at = end;
     }
     found
-}
-
-fn is_cfg_test(attribute: &[&str]) -> bool {
-    *attribute == ["cfg", "(", "test", ")"]
 }
 
 /// Returns whether an attribute makes a function a test.

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proctor_model::{ActionEnd, OneTest, TestCase, TestFailure, TestOutcome, Tool};
 use proctor_tools::{RaisedAt, raised_at};
 
+use crate::beside::OtherEnd;
 use crate::braced_tests::fits_title;
 use crate::failure::{FailureText, classify, names_one_of};
+use crate::known::file_of;
 use crate::rust::names_by_path;
 use crate::touched::{TestLanguage, TouchedTest};
 use crate::trial::EndOnContent;
@@ -34,24 +36,27 @@ pub(crate) struct KnownOfChange<'a> {
 
 /// Returns how a test ended in a run.
 pub(crate) fn seen_of(test: &TouchedTest, run: &EndOnContent, known: &KnownOfChange<'_>) -> SeenRun {
-    match &run.end {
-        ActionEnd::Exited { .. } if TestLanguage::of(&test.file) != Some(TestLanguage::Python) => seen_by_name(test, run, known),
-        ActionEnd::Exited { code } => seen_of_pytest(test, run, *code, known),
-        ActionEnd::Signalled { .. }
-        | ActionEnd::TimedOut { .. }
-        | ActionEnd::Stopped { .. }
-        | ActionEnd::NotStarted(_)
-        | ActionEnd::Lost { .. } => {
-            let cases = cases_of_pytest(test, run, known);
-            if cases.is_empty() { SeenRun::NotRun(run.reason.clone()) } else { SeenRun::Cases(cases) }
-        }
-    }
+    let is_python = TestLanguage::of(&test.file) == Some(TestLanguage::Python);
+    let ActionEnd::Exited { code } = run.end else {
+        let cases = if is_python { cases_of_pytest(test, run, known) } else { BTreeMap::new() };
+        return if cases.is_empty() { SeenRun::NotRun(run.reason.clone()) } else { SeenRun::Cases(cases) };
+    };
+    if is_python { seen_of_pytest(test, run, code, known) } else { seen_by_name(test, run, known) }
+}
+
+/// Returns how the tests of a run ended that nobody touched.
+pub(crate) fn other_ends(tests: &[TouchedTest], run: &EndOnContent, known: &KnownOfChange<'_>) -> Vec<OtherEnd> {
+    let is_of = |test: &TouchedTest, case: &TestCase| match test.name.as_str() {
+        // It stands for all tests of its file.
+        "" => case.test_file.as_ref().is_none_or(|file| *file == test.file),
+        _ => place_of_case(test, case, known).is_some(),
+    };
+    let others = run.cases.iter().filter(|case| !tests.iter().any(|test| is_of(test, case)));
+    let file = |case: &TestCase| case.test_file.clone().or_else(|| Some(file_of(&case.full_name)?.to_owned()));
+    others.map(|case| (case.full_name.clone(), file(case).unwrap_or_default(), end_of(case, run, known))).collect()
 }
 
 fn cases_of_pytest(test: &TouchedTest, run: &EndOnContent, known: &KnownOfChange<'_>) -> BTreeMap<String, CaseEnd> {
-    if TestLanguage::of(&test.file) != Some(TestLanguage::Python) {
-        return BTreeMap::new();
-    }
     let own: Vec<&TestCase> = run.cases.iter().filter(|case| is_case_of(test, case)).collect();
     // `tests/test_a.py` may also be another directory's: the exact path comes first.
     let has_path = own.iter().any(|case| case.full_name.starts_with(&test.file));
@@ -64,7 +69,7 @@ fn seen_of_pytest(test: &TouchedTest, run: &EndOnContent, code: i32, known: &Kno
     if !cases.is_empty() {
         return SeenRun::Cases(cases);
     }
-    let of_file = run.cases.iter().find(|case| has_failed(case) && is_collection_of(test, case));
+    let of_file = run.cases.iter().find(|case| case.status.is_failure() && is_collection_of(test, case));
     if let Some(case) = of_file {
         return cannot_begin(&case.failure_messages.join("\n"), known);
     }
@@ -99,9 +104,7 @@ fn seen_by_name(test: &TouchedTest, run: &EndOnContent, known: &KnownOfChange<'_
         Some(OneTest::ExactName) => run.output.contains("could not compile"),
         // Before Go 1.24 no event tells it.
         Some(OneTest::RunPattern) => known.is_narrow && run.output.contains("[build failed]"),
-        Some(OneTest::NodeId | OneTest::FileAndPattern { .. } | OneTest::NamePattern | OneTest::FileAndName { .. }) | None => {
-            false
-        }
+        _ => false,
     };
     if run.cases.is_empty() && is_unbuilt {
         cannot_begin(&run.output, known)
@@ -143,10 +146,6 @@ fn place_of_case<'c>(test: &TouchedTest, case: &'c TestCase, known: &KnownOfChan
             (is_of_package && (rest.is_empty() || rest.starts_with('/'))).then_some(package)
         }
     }
-}
-
-fn has_failed(case: &TestCase) -> bool {
-    matches!(case.status, TestOutcome::Failed | TestOutcome::Error)
 }
 
 fn cannot_begin(text: &str, known: &KnownOfChange<'_>) -> SeenRun {

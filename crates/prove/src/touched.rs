@@ -82,6 +82,13 @@ pub struct TouchedTest {
     pub doubt: Option<&'static str>,
 }
 
+impl TouchedTest {
+    /// Returns its file and name; the file alone where its tests are not told apart.
+    pub fn id(&self) -> String {
+        if self.name.is_empty() { self.file.clone() } else { format!("{}::{}", self.file, self.name) }
+    }
+}
+
 /// A changed file that can have tests, with its texts; `None` where the side has no such file.
 pub struct ChangedText {
     pub path: String,

@@ -2,50 +2,25 @@
 //! No run is recorded, because what is seen is no verdict on a tree. The answer alone is a line of the ledger.
 
 use std::collections::BTreeSet;
-use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
+use proctor_app::refusals::not_approved_error;
+use proctor_app::{CommandError, Environment};
 use proctor_evidence::{OutputDirectory, create_unnamed_file, remove_outputs_of_run};
-use proctor_git::find_git_location;
 use proctor_model::{
-    Action, ActionEnd, ActionLimits, ActionPhase, ChangedRules, EndedAction, EnvironmentMount, IsolationLevel, ProofRecord,
-    ProtectionMode, ReportFileHistory, RunId, SnapshotMount, SpawnFailure, StopReason, TestCase, TestFailure, ToolReport,
-    UnapprovedPlan, World,
+    Action, ActionEnd, CommandExit, EndedAction, EnvironmentMount, IsolationLevel, ProofRecord, ProtectionMode,
+    ReportFileHistory, RunId, SnapshotMount, SpawnFailure, StopReason, TestCase, TestFailure, ToolReport, VisibleKind,
 };
 use proctor_project::{
-    ActionPlace, EarlierLook, EnvironmentSurvey, HeldLedger, OwnCachesRequest, PlanApproval, ProjectError, RunRequest,
-    SeenByChecks, SeenHome, SnapshotBase, SurveyExtent, SurveyScope, Workspace, approve_by_rule, pinned, prepare_own_caches,
-    programs_not_approved,
+    EarlierLook, EnvironmentSurvey, HeldLedger, PlanApproval, ProjectError, RunRequest, SeenByChecks, SnapshotBase, SurveyExtent,
+    SurveyScope, ToolchainDepth, ToolchainSurvey, Workspace, approve_by_rule, pinned, programs_not_approved,
 };
-use proctor_run::{names_in, read_source, take_report_below};
-use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, LaunchedChild, RunNetwork, Sinks, clock, resolve_program, supervise};
+use proctor_run::{ActionSurroundings, RunNetworks, limits_of, names_in, read_source, take_report_below};
+use proctor_sandbox::process::{ALL_REASONS, LaunchRequest, Sinks, clock, resolve_program, supervise};
 use proctor_sandbox::snapshot::{RunLayers, SnapshotError};
-use proctor_sandbox::{
-    ChildEnvironment, KnownReferences, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, isolation, usual_places,
-};
+use proctor_sandbox::{KnownReferences, Secrets, SystemPlaces, isolation};
 use proctor_tools::{self as tools, ReportRequest};
 use proctor_tree::TreeIndex;
-
-/// Why nothing can be tried.
-pub(crate) enum NotTried {
-    NotApproved(Box<UnapprovedPlan>),
-    ChangedRules(Box<ChangedRules>),
-    /// There is no snapshot, for this reason.
-    InPlace(String),
-    /// The command was stopped while it waited for another process.
-    Stopped(StopReason),
-    Failed(Box<ProjectError>),
-}
-
-impl From<ProjectError> for NotTried {
-    fn from(error: ProjectError) -> Self {
-        if let ProjectError::StoppedWaiting(reason) = error {
-            return Self::Stopped(reason);
-        }
-        Self::Failed(Box::new(error))
-    }
-}
 
 /// How a command ended on a content.
 pub(crate) struct EndOnContent {
@@ -71,40 +46,60 @@ pub(crate) struct Trials<'a> {
     run_id: RunId,
     manifests: BTreeSet<String>,
     system: SystemPlaces,
+    references: KnownReferences,
     made: u32,
-    survey: Option<EnvironmentSurvey>,
+    networks: RunNetworks,
+    /// The looks at what the commands see outside of the project; `None` once their result is recorded.
+    surveys: Option<(EnvironmentSurvey, ToolchainSurvey)>,
     /// When every command is to have ended; `None` if there is no such time.
     pub(crate) deadline: Option<clock::Monotonic>,
 }
 
 impl<'a> Trials<'a> {
     /// Locks the project, makes sure that its plan may be carried out, and copies its files as a run does.
-    pub(crate) fn begin(workspace: &'a mut Workspace, request: &'a RunRequest<'a>) -> Result<Self, NotTried> {
+    pub(crate) fn begin(
+        environment: &Environment,
+        workspace: &'a mut Workspace,
+        request: &'a RunRequest<'a>,
+    ) -> Result<Self, CommandError> {
+        let in_place = |reason: &str| {
+            let message = format!("tests run without the change only on a snapshot, and there is none: {reason}");
+            CommandError::new(CommandExit::NoFreshVerdict, message).hint("`proctor doctor` says what is missing")
+        };
         let Workspace { evidence, trees, runner, installed, .. } = &mut *workspace;
         let stopped = || request.control.requested();
-        let mut held = evidence.hold_ledger(request.scope, request.settings.lock_wait, &stopped, &mut |_| ())?;
-        held.ledger.read_signing_key(clock::now()).map_err(ProjectError::Evidence)?;
-        let (index, copies) = proctor_run::look_and_copy(&evidence.store, trees, runner, request, &request.hints)?;
+        let held = evidence.hold_ledger(request.scope, request.settings.lock_wait, &stopped, &mut |_| ());
+        let mut held = held.map_err(failed)?;
+        held.ledger.read_signing_key(clock::now()).map_err(|error| failed(error.into()))?;
+        let (index, copies) =
+            proctor_run::look_and_copy(&evidence.store, trees, runner, request, &request.hints).map_err(failed)?;
         let digest = proctor_plan::spec::plan_digest(request.plan);
         let programs = runner.program_search(request.scope, request.settings);
-        let changed = match approve_by_rule(evidence, programs, request, digest, &index, &mut held.ledger, &mut |_| ())? {
+        let approval = approve_by_rule(evidence, programs, request, digest, &index, &mut held.ledger, &mut |_| ());
+        let changed = match approval.map_err(failed)? {
             PlanApproval::Approved => {
-                let changed = programs_not_approved(&evidence.index, programs, request)?;
-                Some(ChangedRules { rules: digest, changed, lacks_files: false }).filter(|it| !it.changed.is_empty())
+                let changed = programs_not_approved(&evidence.index, programs, request).map_err(failed)?;
+                Some(changed).filter(|changed| !changed.is_empty())
             }
-            PlanApproval::ChangedRules(changed) => Some(changed),
-            PlanApproval::Refused(unapproved) => return Err(NotTried::NotApproved(Box::new(unapproved))),
+            PlanApproval::ChangedRules(changed) => Some(changed.changed),
+            PlanApproval::Refused(unapproved) => return Err(not_approved_error(environment, &unapproved)),
         };
-        changed.map_or(Ok(()), |changed| Err(NotTried::ChangedRules(Box::new(changed))))?;
-        let base = *copies.map_err(NotTried::InPlace)?;
-        runner.preparation.open(&held.lock)?;
-        let layers = RunLayers::begin(&base.directory).map_err(ProjectError::Snapshot)?;
-        let run_id = RunId::new(clock::now(), held.ledger.next_run_number().map_err(ProjectError::Evidence)?);
+        if let Some(changed) = changed {
+            let message = format!("the project has rules that nobody approved: {}", changed.join("; "));
+            return Err(CommandError::new(CommandExit::PersonNeeded, message).hint("`proctor approve` shows and approves them"));
+        }
+        let base = *copies.map_err(|reason| in_place(&reason))?;
+        runner.preparation.open(&held.lock).map_err(|error| failed(error.into()))?;
+        let layers = RunLayers::begin(&base.directory).map_err(|error| failed(error.into()))?;
+        let number = held.ledger.next_run_number().map_err(|error| failed(error.into()))?;
+        let run_id = RunId::new(clock::now(), number);
         let manifests = proctor_run::manifests(&index);
-        let seen = SeenByChecks::new(&runner.ambient, request, &index, Some(base.environments.clone()));
+        let seen = || SeenByChecks::new(&runner.ambient, request, &index, Some(base.environments.clone()));
         let extent = SurveyScope { extent: SurveyExtent::DecidingFiles, earlier: EarlierLook::Leave };
-        let survey = installed.begin_environment_survey(&evidence.store, &request.scope.project, seen, extent);
-        let system = SystemPlaces::look();
+        let survey = installed.begin_environment_survey(&evidence.store, &request.scope.project, seen(), extent);
+        let toolchains = installed.begin_toolchain_survey(&evidence.store, seen(), ToolchainDepth::Usual);
+        let (surveys, networks) = (Some((survey, toolchains)), RunNetworks::default());
+        let (system, references) = (SystemPlaces::look(), KnownReferences::default());
         Ok(Self {
             workspace,
             held,
@@ -114,8 +109,10 @@ impl<'a> Trials<'a> {
             run_id,
             manifests,
             system,
+            references,
+            networks,
             made: 0,
-            survey: Some(survey),
+            surveys,
             deadline: None,
         })
     }
@@ -126,44 +123,51 @@ impl<'a> Trials<'a> {
     }
 
     /// Returns a new empty directory for the layer of a content.
-    pub(crate) fn new_layer(&mut self) -> Result<PathBuf, ProjectError> {
-        Ok(self.layers.add().map_err(ProjectError::Snapshot)?.upper)
+    pub(crate) fn new_layer(&mut self) -> Result<PathBuf, CommandError> {
+        Ok(self.layers.add().map_err(|error| failed(error.into()))?.upper)
     }
 
     /// Writes an answer about the working tree to the ledger, with the conditions under which it was made.
-    pub(crate) fn record(&mut self, mut proof: ProofRecord) -> Result<(), ProjectError> {
+    pub(crate) fn record(&mut self, mut proof: ProofRecord) -> Result<(), CommandError> {
         let sandbox = &self.request.settings.sandbox;
         let level = if sandbox.mode == ProtectionMode::Off { IsolationLevel::ProcessGroup } else { IsolationLevel::Namespace };
         proof.unnamed = isolation::unnamed_files(level, sandbox);
-        proof.environment_digest = self.survey.take().map(|survey| survey.finish(pinned(&self.base.tree)).digest);
+        if let Some((environment, toolchains)) = self.surveys.take() {
+            proof.environment_digest = Some(environment.finish(pinned(&self.base.tree)).digest);
+            (proof.toolchains_looked, proof.toolchains) = (Some(toolchains.begun()), toolchains.finish());
+        }
         proof.made = Some(clock::now());
-        self.workspace.evidence.record_proof(&mut self.held, self.request.scope, proof)
-    }
-
-    /// Returns why the commands are to be stopped; `None` if they are not.
-    pub(crate) fn stopped(&self) -> Option<StopReason> {
-        self.request.control.requested()
+        self.workspace.evidence.record_proof(&mut self.held, self.request.scope, proof).map_err(failed)
     }
 
     /// Runs a command on the content that a layer makes of the project's copy.
-    pub(crate) fn run(&mut self, layer: &Path, action: &Action) -> Result<EndOnContent, ProjectError> {
+    pub(crate) fn run(&mut self, layer: &Path, action: &Action) -> Result<EndOnContent, CommandError> {
+        let run = self.run_on(layer, action).map_err(failed)?;
+        self.request.control.requested().map_or(Ok(run), |reason| Err(not_finished(reason)))
+    }
+
+    fn run_on(&mut self, layer: &Path, action: &Action) -> Result<EndOnContent, ProjectError> {
         self.made += 1;
         let left = self.deadline.map_or(action.timeout, |deadline| deadline.since(clock::monotonic()));
         let action = &Action { timeout: action.timeout.min(left), ..action.clone() };
         let output = OutputDirectory::create_for_attempt(&self.held.lock, &self.run_id, &action.id, self.made, None)?;
-        let mut environment = self.environment(action, output.path());
-        let seen = Action { environment: environment.as_text(), ..action.clone() };
-        let preparation = tools::prepare(&seen, output.path(), None);
+        let mut environment = self.surroundings().environment(action, output.path(), true);
+        let preparation = tools::prepare(&Action { environment: environment.as_text(), ..action.clone() }, output.path(), None);
         environment.add_for_the_tool(&preparation.environment);
         for (name, content) in &preparation.files {
             output.put(name, content.as_bytes())?;
         }
-        let mount = self.mount(layer).map_err(ProjectError::Snapshot)?;
         let secrets = Secrets::read(&self.workspace.runner.ambient, &self.request.settings.environment.secrets);
-        let ended = match self.supervise(action, &preparation.argv, &environment, (&output, &secrets), mount)? {
-            Ok(ended) => ended,
+        let directory = self.request.scope.root.join(&action.directory);
+        let named = preparation.argv.first().map(String::as_str).unwrap_or_default();
+        let program = match resolve_program(named, &directory, &environment.search_path()) {
+            Ok(program) => program,
             Err(failure) => return Ok(not_started(failure)),
         };
+        let mut launch =
+            self.surroundings().launch_request((action, program), preparation.argv.clone(), &environment, &output, &[])?;
+        launch.child.isolation.snapshot = Some(self.mount(layer).map_err(ProjectError::Snapshot)?);
+        let ended = self.supervise(action, launch, (&output, &secrets))?;
         let report = match &preparation.report {
             ReportRequest::Ours { path, .. } | ReportRequest::Inherited { path } => {
                 let name = path.file_name().map(Path::new).unwrap_or(Path::new(""));
@@ -194,39 +198,11 @@ impl<'a> Trials<'a> {
         Ok(EndOnContent { end: ended.end, reason: said.reason, cases: said.cases, failures, output })
     }
 
-    fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
-        let (request, runner) = (self.request, &self.workspace.runner);
-        let mut environment = ChildEnvironment::build(&runner.ambient, &request.settings.environment, action, output);
-        let directory = request.scope.root.join(&action.directory);
-        let sandbox = &request.settings.sandbox;
-        let is_closed = sandbox.world == World::Closed && sandbox.mode != ProtectionMode::Off;
-        let home = isolation::home(&runner.ambient);
-        let named = sandbox.visible.iter().chain(&sandbox.writable).chain(&request.settings.named_inputs);
-        let seen: Option<Vec<PathBuf>> = home
-            .filter(|_| is_closed)
-            .map(|home| named.filter_map(|name| Some(home.join(name.strip_prefix("~/")?))).chain(usual_places(home)).collect());
-        let caches = OwnCachesRequest {
-            path: self.workspace.evidence.store.own_caches_directory(&request.scope.project),
-            home,
-            cargo_home: runner.ambient.get(OsStr::new("CARGO_HOME")).map(Path::new),
-            root: &request.scope.root,
-            directory: &directory,
-            phase: ActionPhase::Step,
-            place: ActionPlace::Elsewhere,
-            seen: SeenHome(seen.as_deref()),
-        };
-        if let Some(caches) = prepare_own_caches(caches) {
-            environment.use_own_caches(&caches.directory, caches.variables);
-        }
-        if let Some(place) = find_git_location(&request.scope.root) {
-            if place.work_tree != request.scope.root {
-                environment.let_git_look_above();
-            }
-            if is_closed {
-                environment.use_git_without_settings(&place.work_tree);
-            }
-        }
-        environment
+    fn surroundings(&self) -> ActionSurroundings<'_> {
+        let Workspace { evidence, runner, .. } = &*self.workspace;
+        let store = &evidence.store;
+        let (manifests, networks, system) = (&self.manifests, &self.networks, &self.system);
+        ActionSurroundings { runner, store, request: self.request, manifests, networks, system, references: &self.references }
     }
 
     /// Returns what is mounted in the place of the project: the layer over the copies, and the installed packages as they are.
@@ -252,76 +228,22 @@ impl<'a> Trials<'a> {
     fn supervise(
         &mut self,
         action: &Action,
-        argv: &[String],
-        environment: &ChildEnvironment,
+        mut launch: LaunchRequest,
         (output, secrets): (&OutputDirectory, &Secrets),
-        mount: SnapshotMount,
-    ) -> Result<Result<EndedAction, SpawnFailure>, ProjectError> {
-        let Workspace { evidence, runner, .. } = &mut *self.workspace;
-        let request = self.request;
-        let directory = request.scope.root.join(&action.directory);
-        let named = argv.first().map(String::as_str).unwrap_or_default();
-        let program = match resolve_program(named, &directory, &environment.search_path()) {
-            Ok(program) => program,
-            Err(failure) => return Ok(Err(failure)),
-        };
-        let own_caches = evidence.store.own_caches_directory(&request.scope.project);
-        let inputs: Vec<PathBuf> = request.settings.matcher.inputs.iter().map(|input| input.path.clone()).collect();
-        let sandbox = SandboxRequest {
-            project_root: &request.scope.root,
-            home: isolation::home(&runner.ambient),
-            store: evidence.store.root(),
-            scratch: runner.preparation.scratch().map_or(output.path(), |scratch| scratch.path()),
-            action,
-            directory: &directory,
-            program: &program,
-            environment: &environment.variables,
-            ambient: &runner.ambient,
-            settings: &request.settings.sandbox,
-            system: &self.system,
-            own_caches: Some(&own_caches),
-            guarded: &[],
-            inputs: &inputs,
-            manifests: &self.manifests,
-            references: &KnownReferences::default(),
-            missing: MissingDirectories::Create,
-        };
-        let mut isolation = isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation)?;
-        isolation.snapshot = Some(mount);
+    ) -> Result<EndedAction, ProjectError> {
+        if let Some((_, toolchains)) = &mut self.surveys {
+            let visible = launch.child.isolation.sandbox.iter().flat_map(|sandbox| &sandbox.visible);
+            let visible = visible.filter(|directory| directory.kind != VisibleKind::PinnedPackages);
+            toolchains.add(visible.map(|directory| directory.path.clone()));
+        }
         // At a weaker level the command would see the project instead.
-        isolation.weakest = IsolationLevel::Namespace;
-        isolation.network = action.network;
-        let network = (!action.network.is_open()).then(|| RunNetwork::make(runner.executable(), action.network).map(Arc::new));
-        let network = network.transpose().unwrap_or_else(|why| {
-            isolation.network_obstacle = Some(why);
-            None
-        });
-        let launch = LaunchRequest {
-            child: LaunchedChild {
-                program,
-                argv: argv.iter().map(OsString::from).collect(),
-                environment: environment.variables.clone().into_iter().collect(),
-                directory,
-                isolation,
-                another_follows: false,
-                early: None,
-            },
-            network,
-            input: None,
-        };
+        launch.child.isolation.weakest = IsolationLevel::Namespace;
         let unnamed = || {
             create_unnamed_file(output.path()).map_err(|source| ProjectError::Descriptor { action: action.name.clone(), source })
         };
         let sinks = Sinks { log: unnamed()?, frames: unnamed()?, masked: secrets.bytes() };
-        let limits = ActionLimits {
-            timeout: action.timeout,
-            idle: action.idle_timeout,
-            output: action.max_output.map(|size| size.0),
-            grace: action.grace,
-            ladder: tools::stop_ladder(action.tool),
-        };
-        supervise(runner.launcher()?, &launch, &limits, sinks, request.control, ALL_REASONS)
-            .map(Ok)
+        let (limits, control) = (limits_of(action, action.timeout), self.request.control);
+        supervise(self.workspace.runner.launcher()?, &launch, &limits, sinks, control, ALL_REASONS)
             .map_err(|source| ProjectError::Supervise { action: action.name.clone(), source })
     }
 }
@@ -332,6 +254,16 @@ impl Drop for Trials<'_> {
         let _left = remove_outputs_of_run(&self.held.lock, &self.run_id);
         self.workspace.runner.preparation.close();
     }
+}
+
+/// Returns the error of a command that proctor itself could not carry out, or that was stopped while it waited for another process.
+fn failed(error: ProjectError) -> CommandError {
+    if let ProjectError::StoppedWaiting(reason) = error { not_finished(reason) } else { error.into() }
+}
+
+fn not_finished(reason: StopReason) -> CommandError {
+    let exit = if reason == StopReason::Terminated { CommandExit::Terminated } else { CommandExit::Interrupted };
+    CommandError::new(exit, "not finished: the tests were stopped").hint("`proctor prove` begins anew")
 }
 
 fn not_started(failure: SpawnFailure) -> EndOnContent {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proctor_model::{CommandExit, words};
+use serde::{Serialize, Serializer};
 
 use crate::failure::FailureClass;
 
@@ -26,6 +27,13 @@ pub enum SeenRun {
     CannotBegin { names_change: bool, message: String },
     /// The tool itself did not work, with the reason.
     NotRun(String),
+}
+
+impl SeenRun {
+    /// Returns whether the tool had the test.
+    pub(crate) fn has_cases(&self) -> bool {
+        matches!(self, Self::Cases(cases) if !cases.is_empty())
+    }
 }
 
 /// What a test does for a change, from the strongest to the weakest.
@@ -71,6 +79,12 @@ words! {
     PassesEitherWay "tests nothing of this change",
     NotTried "says nothing",
     NotFound "the tool does not run it"
+}
+
+impl Serialize for ProofWord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map([("word", self.word()), ("meaning", self.meaning())])
+    }
 }
 
 /// How strong a word is for a change.
@@ -163,11 +177,10 @@ fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTe
             FailureClass::OtherError => judged(ProofWord::Notices, format!("{} before", name_of_error(message))),
         },
         (CaseEnd::Passed, None) => match before {
-            Some(SeenRun::CannotBegin { names_change: true, message }) if message == NEW_SOURCE => {
-                judged(ProofWord::CannotRunBefore, message.clone())
-            }
             Some(SeenRun::CannotBegin { names_change: true, message }) => {
-                judged(ProofWord::CannotRunBefore, format!("{} before", name_of_error(message)))
+                let is_new = message == NEW_SOURCE;
+                let seen = if is_new { message.clone() } else { format!("{} before", name_of_error(message)) };
+                judged(ProofWord::CannotRunBefore, seen)
             }
             Some(SeenRun::CannotBegin { names_change: false, message }) => {
                 judged(ProofWord::NotTried, format!("cannot begin before: {message}"))
@@ -187,18 +200,11 @@ fn name_of_error(message: &str) -> &str {
 
 /// Returns whether a parameter of the test both passed and failed in runs on the same files.
 fn is_flaky(runs: &[SeenRun]) -> bool {
-    let mut ends: BTreeMap<&str, BTreeSet<bool>> = BTreeMap::new();
-    for run in runs {
-        let SeenRun::Cases(cases) = run else { continue };
-        for (name, end) in cases {
-            match end {
-                CaseEnd::Passed => ends.entry(name).or_default().insert(true),
-                CaseEnd::Failed(..) => ends.entry(name).or_default().insert(false),
-                CaseEnd::LeftOut(_) => false,
-            };
-        }
-    }
-    ends.values().any(|ends| ends.len() > 1)
+    let ended = |is_wanted: fn(&CaseEnd) -> bool| -> BTreeSet<&String> {
+        let cases = runs.iter().filter_map(|run| if let SeenRun::Cases(cases) = run { Some(cases) } else { None });
+        cases.flatten().filter(|(_, end)| is_wanted(end)).map(|(name, _)| name).collect()
+    };
+    !ended(|end| *end == CaseEnd::Passed).is_disjoint(&ended(|end| matches!(end, CaseEnd::Failed(..))))
 }
 
 /// What a change's tests say of it.
@@ -218,6 +224,11 @@ words! {
 }
 
 impl ChangeState {
+    /// Writes the word of the state, for a field of a document.
+    pub(crate) fn as_word<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+
     /// Returns the exit code of `proctor prove`.
     pub const fn exit(self) -> CommandExit {
         match self {
@@ -333,6 +344,12 @@ mod tests {
         ] {
             assert_eq!(ChangeState::of(has_source, tests), expected, "{has_source} {tests:?}");
         }
+        let with_word =
+            |wanted: Strength| ProofWord::ALL.iter().filter(move |word| word.strength() == wanted).map(|word| word.word());
+        assert!(
+            with_word(Strength::Bad).eq(proctor_model::ProofRecord::FAILED_WITH)
+                && ProofWord::Proves.word() == proctor_model::ProofRecord::PROVES
+        );
         let codes: Vec<u8> = ChangeState::ALL.iter().map(|state| state.exit().code()).collect();
         assert_eq!(codes, [0, 1, 3, 0]);
     }

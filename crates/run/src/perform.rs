@@ -26,7 +26,6 @@ mod shards;
 mod turns;
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -40,25 +39,22 @@ use crate::missing_directories::missing_directories;
 use crate::perform::shards::{processors, with_note_of_undivided};
 use crate::queue::{AwaitedTurn, QueueTurn};
 use crate::run_context::{RunContext, RunNetworks};
+use crate::surroundings::ActionSurroundings;
 use crate::test_history::test_history;
 use proctor_evidence::report::{ActionDisposition, ActionFiles, ActionResult, SkipReason, action_result};
-use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, ScratchDirectory, is_our_link};
-use proctor_git::find_git_location;
+use proctor_evidence::{OutputDirectory, ProjectLock, RunDirectory, is_our_link};
 use proctor_model::{
-    Action, ActionEnd, ActionJudgement, ActionKind, ActionLimits, ActionPhase, CachesMode, CapturedOutput, ClientCall,
-    DurationMs, EndedAction, HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, ProtectionMode, Sandbox, SpawnFailure,
-    StopReason, TreePath, TriggerKind, World,
+    Action, ActionEnd, ActionJudgement, ActionLimits, ActionPhase, CachesMode, CapturedOutput, DurationMs, EndedAction,
+    HelperDeath, Interpretation, IsolationLevel, Phase, PlanNote, Sandbox, SpawnFailure, StopReason, TreePath,
 };
 use proctor_plan::verdict;
 use proctor_project::{
-    ActionPlace, EarlierLook, EnvironmentSurvey, Evidence, Installed, OwnCachesRequest, Progress, ProjectError, QueueLimits,
-    Runner, SeenByChecks, SeenHome, SurveyExtent, SurveyScope, ToolchainDepth, ToolchainSurvey, Trees, Workspace,
-    prepare_own_caches,
+    EarlierLook, EnvironmentSurvey, Evidence, Installed, Progress, ProjectError, QueueLimits, Runner, SeenByChecks, SurveyExtent,
+    SurveyScope, ToolchainDepth, ToolchainSurvey, Trees, Workspace,
 };
-use proctor_sandbox::process::{Isolation, LaunchRequest, clock};
+use proctor_sandbox::process::{LaunchRequest, clock};
 use proctor_sandbox::{
-    ChildEnvironment, FailedAction, KnownReferences, MissingDirectories, SandboxRequest, Secrets, SystemPlaces, is_python_source,
-    isolation, selects_toolchain, usual_places,
+    ChildEnvironment, FailedAction, KnownReferences, Secrets, SystemPlaces, is_python_source, isolation, selects_toolchain,
 };
 use proctor_tools as tools;
 use proctor_tree::{NameSearch, NameTopic, TreeIndex};
@@ -317,43 +313,17 @@ impl<'w, 'c> Performer<'w, 'c> {
         self.context.request.scope.root.join(&action.directory)
     }
 
+    fn surroundings(&self) -> ActionSurroundings<'_> {
+        let (request, store) = (self.context.request, &self.evidence.store);
+        let (manifests, networks, system) = (&self.manifests, &self.networks, &self.system);
+        ActionSurroundings { runner: self.runner, store, request, manifests, networks, system, references: &self.references }
+    }
+
     fn environment(&self, action: &Action, output: &Path) -> ChildEnvironment {
-        let request = self.context.request;
-        let mut environment = ChildEnvironment::build(&self.runner.ambient, &request.settings.environment, action, output);
-        let (ambient, directory) = (&self.runner.ambient, self.working_directory(action));
         let is_on_snapshot = self.place.snapshot_for(action).is_some();
-        let sandbox = &request.settings.sandbox;
-        let is_closed = sandbox.world == World::Closed && sandbox.mode != ProtectionMode::Off;
-        let named = sandbox.visible.iter().chain(&sandbox.writable).chain(&request.settings.named_inputs);
-        let named = |home: &Path| -> Vec<PathBuf> {
-            named.filter_map(|name| Some(home.join(name.strip_prefix("~/")?))).chain(usual_places(home)).collect()
-        };
-        let seen = isolation::home(ambient).filter(|_| is_closed && action.phase != ActionPhase::Prerequisite).map(named);
-        let caches = OwnCachesRequest {
-            path: self.evidence.store.own_caches_directory(&request.scope.project),
-            home: isolation::home(ambient),
-            cargo_home: ambient.get(OsStr::new("CARGO_HOME")).map(Path::new),
-            root: &request.scope.root,
-            directory: &directory,
-            phase: action.phase,
-            place: if action.phase == ActionPhase::Step && !is_on_snapshot {
-                ActionPlace::CheckInProject
-            } else {
-                ActionPlace::Elsewhere
-            },
-            seen: SeenHome(seen.as_deref()),
-        };
-        if let Some(caches) = prepare_own_caches(caches) {
-            environment.use_own_caches(&caches.directory, caches.variables);
-        }
+        let mut environment = self.surroundings().environment(action, output, is_on_snapshot);
         if !is_on_snapshot {
-            self.bytecode.keep_apart(&mut environment, action, &request.scope.root, output);
-        }
-        if (is_on_snapshot || is_closed) && is_below_its_repository(&request.scope.root) {
-            environment.let_git_look_above();
-        }
-        if is_closed && let Some(place) = find_git_location(&request.scope.root) {
-            environment.use_git_without_settings(&place.work_tree);
+            self.bytecode.keep_apart(&mut environment, action, &self.context.request.scope.root, output);
         }
         environment
     }
@@ -395,55 +365,6 @@ impl<'w, 'c> Performer<'w, 'c> {
         hints
     }
 
-    fn isolation(
-        &self,
-        action: &Action,
-        program: &Path,
-        directory: &Path,
-        environment: &ChildEnvironment,
-        output: &OutputDirectory,
-    ) -> Result<Isolation, ProjectError> {
-        let (request, ambient) = (self.context.request, &self.runner.ambient);
-        // On a snapshot, an action writes a copy of the project, so nothing in it needs to be read-only.
-        let is_on_snapshot = self.place.snapshot_for(action).is_some();
-        let guarded = if is_on_snapshot { Vec::new() } else { self.context.guarded.read_only(&request.scope.root) };
-        let own_caches = self.evidence.store.own_caches_directory(&request.scope.project);
-        let mut settings = request.settings.sandbox.clone();
-        if let (ActionKind::ClientCommand(call), Some(socket)) = (&action.kind, &request.settings.engine_socket)
-            && matches!(**call, ClientCall::Container(_))
-        {
-            // No other action gets the socket.
-            settings.sockets.push(socket.clone());
-        }
-        let inputs: Vec<PathBuf> = request.settings.matcher.inputs.iter().map(|input| input.path.clone()).collect();
-        let sandbox = SandboxRequest {
-            project_root: &request.scope.root,
-            home: isolation::home(ambient),
-            store: self.evidence.store.root(),
-            scratch: self.runner.preparation.scratch().map_or(output.path(), ScratchDirectory::path),
-            action,
-            directory,
-            program,
-            environment: &environment.variables,
-            ambient,
-            settings: &settings,
-            system: &self.system,
-            own_caches: Some(&own_caches),
-            guarded: &guarded,
-            inputs: &inputs,
-            manifests: &self.manifests,
-            references: &self.references,
-            missing: MissingDirectories::Create,
-        };
-        let made = isolation::isolation(&sandbox, output.path(), request.settings.strongest_isolation);
-        let mut isolation = made.map_err(ProjectError::Sandbox)?;
-        isolation.resources.nice = match request.trigger.kind {
-            TriggerKind::Save | TriggerKind::Moved => request.settings.nice,
-            TriggerKind::Request | TriggerKind::Start | TriggerKind::Wait => 0,
-        };
-        Ok(isolation)
-    }
-
     fn classify(
         &self,
         action: &Action,
@@ -477,12 +398,8 @@ pub fn manifests(index: &TreeIndex) -> BTreeSet<String> {
     names.chain(has_python.then(|| ".py".to_owned())).collect()
 }
 
-/// Returns whether a project lies in a directory of a git repository, below the repository's root.
-fn is_below_its_repository(root: &Path) -> bool {
-    find_git_location(root).is_some_and(|git| git.work_tree != root)
-}
-
-fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
+/// Returns the limits of an action's process.
+pub fn limits_of(action: &Action, timeout: Duration) -> ActionLimits {
     ActionLimits {
         // `await_ready` limits the start of a service. After its start, a service runs as long as the checks, which
         // have limits of their own.

@@ -90,7 +90,7 @@ type MadeNetwork = Result<Arc<RunNetwork>, String>;
 
 /// The networks that a run has made so far.
 #[derive(Debug, Default)]
-pub(crate) struct RunNetworks(RefCell<BTreeMap<NetworkAccess, MadeNetwork>>);
+pub struct RunNetworks(RefCell<BTreeMap<NetworkAccess, MadeNetwork>>);
 
 impl RunNetworks {
     /// Returns the network that an action is to have; `None` for the machine's. `executable` is proctor itself.

@@ -157,7 +157,9 @@ fn write_in_toto(directory: &Path, commit: [(&str, ObjectId); 2], summary: &[u8]
 /// Returns the statement that the tests of the commit's change fail without it, where this store has seen it and the policy asks for it.
 fn own_proof(answer: &GateAnswer, below: TreePath, key: Digest, redactor: &OutgoingRedactor) -> Option<Vec<u8>> {
     let mut record = answer.proof.as_ref().filter(|proof| proof.is_own)?.record.clone();
-    record.tests.iter_mut().for_each(|proof| proof.test = redactor.redact(&proof.test));
+    let tests = record.tests.iter_mut().map(|proof| &mut proof.test);
+    let paths = record.toolchains.iter_mut().map(|toolchain| &mut toolchain.path);
+    tests.chain(paths).chain(&mut record.unnamed).for_each(|text| *text = redactor.redact(text));
     Some(ProvedChange { git_tree: answer.git_tree, below, record, key, signed: clock::now() }.to_statement())
 }
 

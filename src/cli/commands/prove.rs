@@ -5,7 +5,6 @@ use crate::cli::{environment, render, screen};
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
-use proctor_prove::{ChangeProofV1, FailuresBesideV1};
 
 pub(crate) fn execute(options: &ProveOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
     let launcher = opening::start_launcher(environment)?;
@@ -13,7 +12,7 @@ pub(crate) fn execute(options: &ProveOptions, environment: &Environment) -> Resu
     if options.base {
         let found = proctor_prove::compare_failures(environment, launcher, &root, options.range.as_deref())?;
         if options.json {
-            render::document(&FailuresBesideV1::of(&found));
+            render::document(&found);
         } else {
             screen::base_lines(&found, environment::style(environment)).iter().for_each(render::line);
         }
@@ -22,7 +21,7 @@ pub(crate) fn execute(options: &ProveOptions, environment: &Environment) -> Resu
     let proof =
         proctor_prove::prove(environment, launcher, &root, options.range.as_deref(), options.hunks.then_some(options.budget))?;
     if options.json {
-        render::document(&ChangeProofV1::of(&proof));
+        render::document(&proof);
     } else {
         screen::proof_lines(&proof, environment::style(environment)).iter().for_each(render::line);
     }

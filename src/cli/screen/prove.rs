@@ -11,21 +11,21 @@ const WIDEST: usize = 60;
 /// Returns the lines for people about what the tests of a change say of it.
 pub(crate) fn proof_lines(proof: &ChangeProof, style: Style) -> Vec<Line> {
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let change = match (&proof.after, proof.commits) {
+    let change = match (&proof.after_commit, proof.commits) {
         (Some(_), commits) => counted(commits, "commit"),
         (None, 0) => "the working tree".to_owned(),
         (None, commits) => format!("{} and the working tree", counted(commits, "commit")),
     };
     let source = counted(proof.files_of(&[FileRole::Source]), "file");
     let tests = proof.files_of(&[FileRole::Test, FileRole::TestSupport, FileRole::Recorded]);
-    let base = format!("since {} {}", proof.base.0, &proof.base.1[..12]);
+    let base = format!("since {} {}", proof.base, &proof.base_commit[..12]);
     let head = format!(
         "proctor {} · {} · {change} {base}, {source} of source, {tests} of tests",
         env!("CARGO_PKG_VERSION"),
         proof.project
     );
     let mut lines = vec![Line::from(head)];
-    let names: Vec<String> = proof.tests.iter().map(|test| test.id()).collect();
+    let names: Vec<String> = proof.tests.iter().map(|test| test.id.clone()).collect();
     let width = |texts: &mut dyn Iterator<Item = usize>| texts.filter(|length| *length <= WIDEST).max().unwrap_or_default();
     let of_names = width(&mut names.iter().map(|name| name.chars().count()));
     let of_seen = width(&mut proof.tests.iter().map(|test| test.seen.chars().count()));
@@ -36,7 +36,8 @@ pub(crate) fn proof_lines(proof: &ChangeProof, style: Style) -> Vec<Line> {
             Strength::None | Strength::Bad => Tone::Bad,
         };
         let line = Line::from(format!("  {name:of_names$}  {:of_seen$}  ", test.seen));
-        lines.push(line.and(style.paint(tone, test.word.meaning())));
+        let touched = if test.is_touched { "" } else { ", nobody touched it" };
+        lines.push(line.and(style.paint(tone, test.word.meaning())).and(touched));
     }
     for part in proof.parts.iter().flatten() {
         let tone = if part.word == PartWord::NoTestNotices { Tone::Bad } else { Tone::Quiet };
@@ -55,13 +56,13 @@ pub(crate) fn proof_lines(proof: &ChangeProof, style: Style) -> Vec<Line> {
         ChangeState::NotProved => Tone::Bad,
         ChangeState::WeakOnly => Tone::Doubtful,
     };
-    lines.push(style.paint(tone, proof.state.word()).and(format!(" · {}", proof.summary())));
+    lines.push(style.paint(tone, proof.state.word()).and(format!(" · {}", proof.summary)));
     lines
 }
 
 /// Returns the lines for people about what fails with a change and failed before it.
 pub(crate) fn base_lines(found: &FailuresBeside, style: Style) -> Vec<Line> {
-    let base = format!("{} {}", found.base.0, &found.base.1[..12]);
+    let base = format!("{} {}", found.base, &found.base_commit[..12]);
     let mut lines = vec![Line::from(format!("proctor {} · {} · beside {base}", env!("CARGO_PKG_VERSION"), found.project))];
     let whole = |name: &Option<String>| name.clone().unwrap_or_else(|| "the check as a whole".to_owned());
     let widths = found.failures.iter().map(|failure| whole(&failure.test).chars().count());

@@ -12,7 +12,7 @@ use crate::gate::plans;
 use crate::gate::policy::configuration_of;
 use proctor_evidence::{AcceptedOf, Store};
 use proctor_git::{GitReadError, ObjectId};
-use proctor_model::{ClaimOrigin, GatePolicy, ProjectId, RunId, TreeDigest, WeakenedChanges};
+use proctor_model::{ClaimOrigin, GatePolicy, ProjectId, ProofRecord, RunId, TreeDigest, WeakenedChanges};
 use proctor_plan::changes::{ChangedFile, GateChange, RecordedTests, find_gate_changes};
 use proctor_plan::config::Configuration;
 use proctor_project::{ChangedPath, ProjectRepository, StoreReader, ToolchainNames, changed_paths_between, changed_toolchains};
@@ -153,9 +153,14 @@ impl ToolchainsNow {
             return known.clone();
         }
         let names = self.elsewhere.get(&origin.run).unwrap_or(&self.own);
-        let changed = |conditions| changed_toolchains(&self.store, names, conditions);
-        let changed = origin.conditions.as_ref().map(changed).unwrap_or_default();
+        let conditions = origin.conditions.as_ref().map(|all| (all.toolchains.as_slice(), all.toolchains_looked));
+        let changed = changed_toolchains(&self.store, names, conditions.unwrap_or_default());
         self.changed.borrow_mut().insert(origin.run.clone(), changed.clone());
         changed
+    }
+
+    /// Returns the same for an answer of `proctor prove` of this store.
+    pub(super) fn changed_since(&self, proof: &ProofRecord) -> Vec<String> {
+        changed_toolchains(&self.store, &self.own, (&proof.toolchains, proof.toolchains_looked))
     }
 }

@@ -42,6 +42,7 @@ pub use checkout::{MissingRun, RunOfCommit, has_check_on_request, is_checkout, m
 pub use flips::FlippedCheck;
 pub use notes::{AttestedWhere, NotesAsked, NotesQuestion, RefusedAttestation};
 pub use policy::{AskedFor, signers, trusted};
+use proof::AnswersBy;
 pub use proof::GateProof;
 
 /// The name of a file that no pattern is likely to mean, to ask whether a pattern means all files of a directory.
@@ -268,7 +269,9 @@ pub(crate) fn look(
             let own = own.into_iter().map(|(_, record)| GateProof { record, is_own: true });
             let others = attested.proofs.drain(..).map(|record| GateProof { record, is_own: false });
             let change = (commit, base.map(|(base, _)| base));
-            let change = proof::judge_change(own.chain(others), storage, change, (&compared.policy, &by.plans)).unzip();
+            let toolchains = ToolchainsNow::new(environment, &mut archive, root, &BTreeMap::new())?;
+            let by = AnswersBy { policy: &compared.policy, plans: &by.plans, changed: &|proof| toolchains.changed_since(proof) };
+            let change = proof::judge_change(own.chain(others).collect(), storage, change, &by).unzip();
             judged.judgements.extend(change.0);
             proved = change.1.flatten();
         }

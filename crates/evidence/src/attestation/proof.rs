@@ -75,6 +75,8 @@ mod tests {
             made: None,
             environment_digest: None,
             unnamed: Vec::new(),
+            toolchains: Vec::new(),
+            toolchains_looked: None,
         };
         let git_tree = ObjectId::parse(&"1".repeat(40)).unwrap();
         let below = TreePath::try_from("sub/project").unwrap();

@@ -148,6 +148,7 @@ const ROWS: &[SettingRow] = &[
     rule("gate.flaky", Later(&["refuse", "say"]), |all| text(all.gate.flaky.word())),
     rule("gate.prove", Later(&["tests", "off"]), |all| text(all.gate.prove.word())),
     rule("gate.signers", Changed, |all| text(all.gate.signers.as_deref().unwrap_or_default())),
+    rule("prove.tests", Added, |all| list(&all.prove_tests)),
     wide(FOLLOW, Changed, |all| text(all.gate.follow.as_deref().unwrap_or_default())),
     wide(SHARE_GIT, Changed, |all| text(&all.share.git)),
     wide(SHARE_DIRECTORY, Changed, |all| text(&all.share.directory)),

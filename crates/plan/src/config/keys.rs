@@ -56,7 +56,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
     (
         "",
         "project check prerequisite cleanup defaults run watch evidence tasks queue service environment sandbox remote tdd routing policy approval gate \
-         share govern specification",
+         prove share govern specification",
         "",
     ),
     ("project", "name inputs tests", "name"),
@@ -117,6 +117,7 @@ const FIXED_TABLES: &[(&str, &str, &str)] = &[
         "tasks checks isolation max_age platforms fresh_caches ignored_inputs world signers follow weakened flaky prove",
         "",
     ),
+    ("prove", "tests", ""),
     ("share", "git directory", ""),
     // `trail` names the place of records, and an answer that comes too late is no answer.
     ("govern", "editor tracker repo trail max_iterations max_attempts tool_timeout drafter reviewer", "trail tool_timeout"),

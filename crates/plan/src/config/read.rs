@@ -110,6 +110,7 @@ fn read_top(document: &mut Document<'_>, top: &Section<'_>, file_name: &str) -> 
         policy: read_policy(top, document),
         approval: read_approval(&top.table(document, "approval"), document),
         gate: read_gate(&top.table(document, "gate"), document),
+        prove_tests: top.table(document, "prove").setting(document, "tests", list(ignore_pattern, "[\"spec/**\"]")).value,
         share: read_share(&top.table(document, "share"), document),
         govern: read_govern(&top.table(document, "govern"), document),
         specification: read_specification_settings(&top.table(document, "specification"), document),

@@ -48,6 +48,8 @@ pub struct Configuration {
     pub approval: ApprovalSettings,
     /// `[gate]`
     pub gate: GatePolicy,
+    /// `tests` of `[prove]`: the files that belong to tests, as patterns of `.gitignore`.
+    pub prove_tests: Vec<String>,
     pub share: ShareSettings,
     /// What the user's own configuration allows for this project. The reader of `proctor.toml` leaves it empty, because
     /// a project cannot allow itself anything.

@@ -54,7 +54,7 @@ mod messages {
         proctor.toml:4:2: sandbx: unknown key `sandbx`
           did you mean `sandbox`?
         proctor.toml:5:2: custody: unknown key `custody`
-          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, tasks, queue, service, environment, sandbox, remote, tdd, routing, policy, approval, gate, share, govern, specification
+          the keys at the top are: project, check, prerequisite, cleanup, defaults, run, watch, evidence, tasks, queue, service, environment, sandbox, remote, tdd, routing, policy, approval, gate, prove, share, govern, specification
         ");
     }
 

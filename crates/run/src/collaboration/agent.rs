@@ -303,7 +303,7 @@ fn find_doubts(
         let is_unknown = || {
             record.conditions.as_ref().is_some_and(|conditions| {
                 conditions.toolchains.iter().any(|one| one.content.is_none())
-                    || !changed_toolchains(store, names, conditions).is_empty()
+                    || !changed_toolchains(store, names, (&conditions.toolchains, conditions.toolchains_looked)).is_empty()
             })
         };
         if counts {

@@ -1,6 +1,5 @@
 //! One attempt of an action with a process, from preparation to judgement.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +16,10 @@ use crate::perform::{Attempts, OutputPlaces, Performer, TimeBudget, ended_not_st
 use proctor_evidence::report::{ActionFiles, ActionResult, NamedFile};
 use proctor_evidence::{OutputDirectory, ReportWatch, Slot};
 use proctor_model::{
-    Action, ActionKind, ActionLimits, ActionPhase, EndedAction, IsolationLevel, JudgedBy, ProtectionMode, Shard, SpawnFailure,
-    VisibleKind,
+    Action, ActionKind, ActionLimits, ActionPhase, EndedAction, JudgedBy, ProtectionMode, Shard, SpawnFailure, VisibleKind,
 };
 use proctor_project::{Progress, ProjectError};
-use proctor_sandbox::process::{LaunchRequest, LaunchedChild, Sinks, SuperviseError, clock, resolve_program, supervise};
+use proctor_sandbox::process::{LaunchRequest, Sinks, SuperviseError, clock, resolve_program, supervise};
 use proctor_sandbox::{ChildEnvironment, Secrets};
 use proctor_tools::{self as tools, ReportRequest};
 
@@ -340,28 +338,12 @@ impl Performer<'_, '_> {
             Ok(input) => input,
             Err(failure) => return Ok(Err(failure)),
         };
-        let mut isolation = self.isolation(action, &program, &directory, environment, output)?;
-        isolation.network = action.network;
-        // At a level without namespaces nothing can be made, and none is needed.
-        let is_wanted = isolation.strongest == IsolationLevel::Namespace;
-        let network = is_wanted.then(|| self.networks.of(action.network, self.runner.executable())).flatten();
-        let network = network.transpose().unwrap_or_else(|why| {
-            isolation.network_obstacle = Some(why);
-            None
-        });
-        Ok(Ok(LaunchRequest {
-            child: LaunchedChild {
-                program,
-                argv: argv.into_iter().map(OsString::from).collect(),
-                environment: environment.variables.clone().into_iter().collect(),
-                directory,
-                isolation,
-                another_follows: false,
-                early: None,
-            },
-            network,
-            input,
-        }))
+        // On a snapshot, an action writes a copy of the project, so nothing in it needs to be read-only.
+        let is_on_snapshot = self.place.snapshot_for(action).is_some();
+        let root = &self.context.request.scope.root;
+        let guarded = if is_on_snapshot { Vec::new() } else { self.context.guarded.read_only(root) };
+        let request = self.surroundings().launch_request((action, program), argv, environment, output, &guarded)?;
+        Ok(Ok(LaunchRequest { input, ..request }))
     }
 }
 

@@ -17,7 +17,6 @@ use proctor_app::wait::{Patience, Waited, wait};
 use proctor_app::{Caller, CommandError, Environment, Stop, answers, history, register_linked_work_tree, request, why};
 use proctor_evidence::report::{cut_line, plain_text, redact_text};
 use proctor_model::{CommandExit, TaskId, has_hidden_characters, shown_line, shown_lines};
-use proctor_prove::ChangeProofV1;
 
 /// A text in an answer is cut after this many characters.
 const LONGEST_TEXT: usize = 8000;
@@ -111,7 +110,7 @@ impl ProjectAnswers {
         let root = self.registered(environment, None)?;
         let proof =
             start_launcher(environment).and_then(|launcher| proctor_prove::prove(environment, launcher, &root, range, None));
-        proof.map(|proof| json!(ChangeProofV1::of(&proof))).map_err(|error| refusal(&error))
+        proof.map(|proof| json!(proof)).map_err(|error| refusal(&error))
     }
 
     fn gate(&self, environment: &Environment, revision: &str) -> Result<Value, CommandError> {

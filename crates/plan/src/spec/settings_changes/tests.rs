@@ -199,6 +199,7 @@ const ROWS: &[Row] = &[
     Row("gate.flaky", CHECK, "", "[gate]\nflaky = \"say\""),
     Row("gate.prove", CHECK, "[gate]\nprove = \"tests\"", ""),
     Row("service.started", CHECK, "", "[service]\nstarted = 4"),
+    Row("prove.tests", CHECK, "", "[prove]\ntests = [\"**\"]"),
     Row("share.git", CHECK, "", "[share]\ngit = \"origin\""),
     Row("share.directory", CHECK, "", "[share]\ndirectory = \"/mnt/team\""),
     Row("gate.max_age", CHECK, "[gate]\nmax_age = \"2h\"", "[gate]\nmax_age = \"3h\""),

@@ -1,0 +1,81 @@
+//! What the store knows of the project's tests without a run: which files tools collected, and which tests passed on just this content.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use proctor_app::Environment;
+use proctor_app::known::{KnownOutcome, known_files};
+use proctor_app::project::opening::open_archive;
+use proctor_app::project::setup::LoadedProject;
+use proctor_evidence::report::{TestRecordV1, TestResultsRecordV1};
+use proctor_model::{ActionEnd, CommandExit, ResultType, TaskId, TestCase, TestOutcome, TreeDigest};
+
+use crate::trial::EndOnContent;
+
+/// How the checks ended in a sealed run on the content with the change: that run passed.
+pub(crate) struct KnownAfter {
+    pub(crate) tree: TreeDigest,
+    /// Which run it is, in words.
+    pub(crate) source: String,
+    /// The end of each check with the tests that passed, by the check's name.
+    pub(crate) ends: BTreeMap<String, EndOnContent>,
+}
+
+/// Returns how the checks ended in a run that proves the present content, by the present rules and in an equal environment. `None` if none is
+/// known, or it cannot be read: then the tests are run.
+pub(crate) fn known_after(environment: &Environment, root: &Path) -> Option<KnownAfter> {
+    let KnownOutcome::Known(known) = known_files(environment, root, &TaskId::default_task()).ok()? else { return None };
+    let tree = known.report.tree.as_ref().filter(|_| known.exit == CommandExit::Proceed)?.before;
+    let mut archive = open_archive(environment).ok()?;
+    let others = archive.projects_of_repository(root).ok()?;
+    let projects: Vec<_> = archive.find_project(root).ok()?.into_iter().chain(others).collect();
+    let of_run = |project| Some((project, archive.find(project, Some(known.report.authenticity.execution_id.as_str())).ok()??));
+    let (project, run) = projects.iter().find_map(of_run)?;
+    let mut records = archive.test_records(project, &run, &known.report).ok()?;
+    let checks = known.report.step_execution.results.iter().filter(|check| check.status == Some(ResultType::Success));
+    let ends = checks.filter_map(|check| Some((check.name.clone(), passed(records.remove(&check.action_id)?))));
+    Some(KnownAfter { tree, source: known.source, ends: ends.collect() })
+}
+
+/// Returns the end of a check with the tests that passed.
+fn passed(record: TestResultsRecordV1) -> EndOnContent {
+    let file = record.test_file;
+    let tests = record.results.test_results.into_iter().filter(|test| test.status == TestOutcome::Passed);
+    let case = |test: TestRecordV1| TestCase {
+        test_file: test.test_file.or_else(|| file.clone()).or_else(|| Some(file_of(&test.full_name)?.to_owned())),
+        title: test.title,
+        ancestor_titles: test.ancestor_titles,
+        full_name: test.full_name,
+        report_name: test.report_name,
+        status: test.status,
+        expected_to_fail: false,
+        duration_us: None,
+        failure_messages: Vec::new(),
+        body: None,
+    };
+    let (end, reason, output) = (ActionEnd::Exited { code: 0 }, String::new(), String::new());
+    EndOnContent { end, reason, cases: tests.map(case).collect(), failures: Vec::new(), output }
+}
+
+/// Returns the file that the name of a test begins with.
+pub(crate) fn file_of(name: &str) -> Option<&str> {
+    let (file, _) = name.split_once("::").or_else(|| name.split_once(" › "))?;
+    crate::touched::is_code(file).then_some(file)
+}
+
+/// Returns the files, from the project's root, in which tools found tests in earlier runs.
+pub(crate) fn collected_files(environment: &Environment, loaded: &LoadedProject) -> BTreeSet<String> {
+    let known = || {
+        let mut archive = open_archive(environment).ok()?;
+        let project = archive.find_project(&loaded.root).ok()??;
+        archive.catch_up_tests(&project).ok()?;
+        archive.tests(&project).ok()
+    };
+    let directory = |name: &str| {
+        let check = loaded.plan.steps.iter().find(|check| check.name == name);
+        check.map_or(Path::new(""), |check| check.directory.as_path())
+    };
+    let tests = known().unwrap_or_default();
+    let files = tests.iter().filter_map(|test| Some(directory(&test.check).join(file_of(&test.id)?)));
+    files.map(|file| file.to_string_lossy().into_owned()).collect()
+}
