@@ -462,7 +462,10 @@ impl Arguments {
         }
         let read = |words: &[OsString]| group_commands(Self::command()).try_get_matches_from(words);
         let matches = match read(&words) {
-            Err(error) if !is_first(&error, &words) => Err(error),
+            // What is unknown stands below another command.
+            Err(error) if words.get(1).is_none_or(|first| !error.to_string().contains(&format!("'{}'", first.display()))) => {
+                Err(error)
+            }
             Err(error) => match places_of_unknown(&error).as_slice() {
                 [(parent, command)] if ONCE_AT_THE_TOP.contains(&command.as_str()) => {
                     note(&format!("note: `proctor {command}` is `proctor {parent} {command}`"));
@@ -475,12 +478,6 @@ impl Arguments {
         };
         Self::from_arg_matches(&matches?)
     }
-}
-
-/// Returns whether an error is about an unknown command that stands first, and not below another one.
-fn is_first(error: &clap::Error, words: &[OsString]) -> bool {
-    let first = words.get(1).and_then(|word| word.to_str());
-    matches!(error.get(ContextKind::InvalidSubcommand), Some(ContextValue::String(unknown)) if first == Some(unknown))
 }
 
 /// Commands that have moved below another command.

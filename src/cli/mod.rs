@@ -91,15 +91,10 @@ pub fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-/// Adds to an error of a full disk on which disk the evidence lies, and how much a run needs there.
+/// Adds to an error of a full disk on which disk the evidence lies.
 fn name_full_disk(error: CommandError, store: &Path) -> CommandError {
     let is_full = error.trouble().is_some_and(|trouble| trouble.problem == HealthProblem::DiskFull);
-    match disk_words(store).filter(|_| is_full) {
-        Some(disk) => {
-            error.hint(format!("the evidence lies on {disk}: a run needs what its checks print and write, 1 GiB is plenty"))
-        }
-        None => error,
-    }
+    disk_words(store).into_iter().filter(|_| is_full).fold(error, CommandError::hint)
 }
 
 fn dispatch(arguments: Arguments, environment: &Environment) -> Result<CommandExit, CommandError> {

@@ -67,12 +67,9 @@ pub fn compare(environment: &Environment, root: &Path, runs: ComparedRuns<'_>) -
             let newest = runs_of_task(&mut archive, &project, Some(from.task), 1)?.into_iter().next();
             (from.run_id.clone(), newest.map_or(from.run_id, |newest| newest.run.run_id))
         }
-        ComparedRuns::LastTwo => newest_and_earlier(
-            &mut archive,
-            &project,
-            |_| true,
-            "there is no earlier run of the same task to compare the newest one with",
-        )?,
+        ComparedRuns::LastTwo => {
+            newest_and_earlier(&mut archive, &project, |_| true, "there is no earlier run of its task to compare it with")?
+        }
         ComparedRuns::SinceGreen => {
             let is_green = |run: &RecordedRun| run.result == Some(OverallResult::Passed);
             newest_and_earlier(&mut archive, &project, is_green, "no run before the last one passed by approved rules")?

@@ -104,9 +104,8 @@ pub use known_commits::{
     replaced_tip,
 };
 pub use ledger_runs::{LedgerRuns, is_told_by, run_of_ledger, run_on_inputs, sealed_report};
-pub use machine::{
-    FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, disk_words, outgoing_redactor,
-};
+pub use machine::disk_words;
+pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_plan, place_of_report};
 pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches};
 pub use progress::Progress;

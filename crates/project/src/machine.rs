@@ -186,13 +186,14 @@ fn read_file_system(path: &Path) -> Option<FileSystemType> {
     Some(FileSystemType(i64::from(statfs(path).ok()?.filesystem_type().0 as u32)))
 }
 
-/// Returns where the disk of a path is mounted, and how much of it this user may still write to; `None` if the system does not say.
-pub fn disk_words(path: &Path) -> Option<String> {
-    let path = path.ancestors().find_map(|path| path.canonicalize().ok())?;
-    let mounts = MountTable::parse(&fs::read("/proc/thread-self/mountinfo").ok()?);
-    let (point, disk) = (mounts.holder(&path)?.point.display().to_string(), statvfs(&path).ok()?);
-    let mebibytes = |blocks: u64| blocks.saturating_mul(disk.fragment_size()) >> 20;
-    Some(format!("`{point}`, where {} of {} MiB are free now", mebibytes(disk.blocks_available()), mebibytes(disk.blocks())))
+/// Returns where the evidence's disk is mounted, what is free on it and what a run needs; `None` if the system does not say.
+pub fn disk_words(store: &Path) -> Option<String> {
+    let (store, mounts) = (store.canonicalize().ok()?, MountTable::parse(&fs::read("/proc/thread-self/mountinfo").ok()?));
+    let (point, disk) = (mounts.holder(&store)?.point.display(), statvfs(&store).ok()?);
+    let [free, all] = [disk.blocks_available(), disk.blocks()].map(|blocks| blocks.saturating_mul(disk.fragment_size()) >> 20);
+    Some(format!(
+        "the evidence lies on `{point}`, where {free} of {all} MiB are free now: a run needs what its checks print and write, 1 GiB is plenty"
+    ))
 }
 
 fn read_space(path: &Path) -> Option<Space> {

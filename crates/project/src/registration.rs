@@ -248,9 +248,7 @@ pub fn mend_link(store: &Store, scope: &ProjectScope, settings: &ProjectSettings
             "`{name}` in the project led to `{}`, which is not its evidence; it links to the evidence again",
             other.display()
         )),
-        Err(error) => Some(format!(
-            "`{name}` in the project leads to other evidence than the project's: {error}; `proctor show` finds the evidence"
-        )),
+        Err(error) => Some(format!("`{name}` leads to other evidence than the project's: {error}; `proctor show` finds its own")),
     }
 }
 

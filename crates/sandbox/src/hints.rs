@@ -21,19 +21,11 @@ use proctor_model::{
     Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, Place, PlanNote, Sandbox, SandboxSettings,
 };
 
-/// What programs say that wait for a person's input.
-const NO_INPUT: [&str; 4] = [
-    "EOF when reading a line",
-    "/dev/tty: No such device",
-    "Inappropriate ioctl for device",
-    "reading from stdin while output is captured",
-];
-
 /// Returns a hint if the action wanted to read what a person types.
 fn missed_input(output: &str) -> Option<String> {
-    let is_missed = NO_INPUT.iter().any(|words| output.contains(words));
+    let is_missed = ["EOF when reading a line", "/dev/tty: No such device"].iter().any(|words| output.contains(words));
     is_missed
-        .then(|| "checks have no terminal, and their standard input is empty: give the command its answers as options".to_owned())
+        .then(|| "checks have no terminal, and their standard input is empty: give the command its answers as options".into())
 }
 
 /// A failed action, with what is needed to find out why it may have failed.

@@ -115,10 +115,8 @@ pub(super) fn run_task(
     let mut carried = match run_or_share(environment, wish, loaded, (opened, control), &mut show)? {
         MadeRun::Shared(answer) => {
             if let (RunOutput::Screen, Some(run_id)) = (output, &answer.run_id) {
-                render::note(&format!(
-                    "note: the run of another proctor has just tested these files: its result, run {}",
-                    run_id.number()
-                ));
+                let number = run_id.number();
+                render::note(&format!("note: the run of another proctor has just tested these files: its result, run {number}"));
             }
             return hand_over::show(view, environment, loaded, &opened.settings, &answer);
         }

@@ -145,8 +145,7 @@ fn configuration_again(
         }
     };
     let text = String::from_utf8(bytes).map_err(|error| {
-        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = error.as_bytes()[..error.utf8_error().valid_up_to()].split(|byte| *byte == b'\n').count();
         let message = format!("`{CONFIGURATION_FILE}` is not UTF-8, first in line {line}");
         CommandError::new(CommandExit::SpecificationWrong, message).hint("save the file in UTF-8")
     })?;

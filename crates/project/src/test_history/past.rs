@@ -160,12 +160,8 @@ impl StoreReader {
         let wanted: Vec<usize> = (0..runs.len()).rev().filter(|place| has_test(&runs[*place])).take(limit).collect();
         let (Some(newest), Some(oldest)) = (wanted.first(), wanted.last()) else { return Ok(Vec::new()) };
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let wanted = NewestTests {
-            limit: count(newest - oldest + 1),
-            skip: count(runs.len() - 1 - newest),
-            durations: true,
-            reused: false,
-        };
+        let skip = count(runs.len() - 1 - newest);
+        let wanted = NewestTests { limit: count(newest - oldest + 1), skip, durations: true, reused: false };
         let timed = self.index.check_runs(project, found.check, wanted)?;
         let mut results = Vec::new();
         for run in timed.iter().rev() {
