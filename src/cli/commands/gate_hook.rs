@@ -14,7 +14,9 @@ use crate::cli::gate_arguments::{GateHook, GateOptions};
 use crate::cli::render;
 use crate::cli::screen;
 use crate::cli::terminal;
-use proctor_app::gate::{AskedFor, GateQuestion, no_repository, open_repository};
+use proctor_app::gate::{AskedFor, GateQuestion, NotesQuestion, no_repository, open_repository};
+use proctor_app::project::opening;
+use proctor_app::share::approved_share;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_text;
 use proctor_git::{GitReadError, ObjectId, ObjectProblem, find_git_location};
@@ -140,6 +142,7 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
         CommandError::new(CommandExit::Usage, message).hint("a pre-push hook runs this: `proctor gate --install pre-push`")
     })?;
     let repository = open_repository(root)?;
+    let share = approved_share(environment, &mut opening::open_archive(environment)?, root)?;
     let style = environment::style(environment);
     let mut states = Vec::new();
     for reference in references {
@@ -157,7 +160,7 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
                 branch: branch.unwrap_or(&revision),
             },
             policy_from: options.policy_from.as_deref(),
-            notes: None,
+            notes: Some(NotesQuestion::unasked(&share)),
         };
         render::line(&format!("{}:", reference.local));
         let missing = if options.run { Missing::of(options) } else { Missing::RunWhereAsked };

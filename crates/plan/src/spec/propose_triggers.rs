@@ -4,7 +4,7 @@
 use proctor_model::{CheckOrder, Plan, Reuse, ToolClass};
 use proctor_tools::proposed_paths;
 
-/// Adds `paths` and `reuse = "own"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
+/// Adds `paths` and `reuse = "watch"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
 /// they are: any save starts them. A check that works in a directory of its own is started by such files anywhere: members of a
 /// workspace read each other.
 pub fn propose_triggers(plan: &mut Plan) {
