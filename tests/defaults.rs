@@ -72,7 +72,7 @@ fn with_what_init_writes_a_save_starts_the_checks_that_read_such_files_and_docum
     let project = project();
     project.proctor(["init"]).success();
     let written = fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
-    assert!(written.contains("order = \"failed-first\"") && written.matches("reuse = \"own\"").count() == 3, "{written}");
+    assert!(written.contains("order = \"failed-first\"") && written.matches("reuse = \"watch\"").count() == 3, "{written}");
     project.save("proctor.toml", &format!("{written}\n{WRITES_TO_SHARED}{THREE}"));
     let mut watch = project.watch(["."]);
     next_verdict(&project, &mut watch);

@@ -135,6 +135,10 @@ fn run_takes_what_is_known_if_it_is_asked_to_and_runs_otherwise() {
     }
     let report = project.proctor(["run", "--known", "--json", &other]).success();
     assert!(report.stderr.contains("nothing was run; this report is known from "), "{}", report.stderr);
+    let mut printed = report.json();
+    assert_eq!(printed["knownFrom"]["root"].as_str(), project.path().to_str(), "{printed}");
+    printed.as_object_mut().expect("an object").remove("knownFrom");
+    assert_eq!(printed, project.proctor(["show", "--json"]).success().json(), "the rest is what is stored");
     assert_eq!(runs(&project, &other), 0, "nothing was run");
     let run = project.proctor(["run", &other]).success();
     assert!(!run.snapshot().contains("known from "), "{}", run.snapshot());
@@ -186,6 +190,32 @@ fn with_green_and_red_on_equal_content_nothing_is_known() {
     let other = second_worktree(&project);
     assert_eq!(task(&project, &other)["result"], Value::Null);
     assert!(why(&project, &other).contains("a run on just these files failed"));
+}
+
+/// A check passes or fails by a variable. Nothing is known with another one, and the project's own path is no difference.
+#[test]
+fn what_is_known_was_judged_with_equal_variables() {
+    let project = Project::new().toml(BY_VARIABLE).file("shop.txt", "good\n");
+    git(&project, &["init", "--quiet"]);
+    commit(&project, "a.txt", "a\n");
+    let with_own = |root: &str| format!("{root}/bin:/usr/bin:/bin");
+    let own = with_own(project.path().to_str().expect("text"));
+    project.proctor(["run"]).env("LIGHT", "green").env("TZ", "UTC").env("PATH", &own).success();
+    let other = second_worktree(&project);
+    let known = |variables: [(&str, &str); 3]| {
+        let asked = project.proctor(["why", "--known", "--project", &other]);
+        variables.into_iter().fold(asked, |asked, (name, value)| asked.env(name, value)).any_status().stdout
+    };
+    let path = with_own(&other);
+    let equal = [("LIGHT", "green"), ("TZ", "UTC"), ("PATH", path.as_str())];
+    assert!(known(equal).starts_with("known from "), "{}", known(equal));
+    for (at, (name, value)) in [("LIGHT", "red"), ("TZ", "Asia/Tokyo"), ("PATH", own.as_str())].into_iter().enumerate() {
+        let mut different = equal;
+        different[at] = (name, value);
+        assert!(known(different).contains("other variables than they would have here"), "{name}: {}", known(different));
+    }
+    let waited = project.proctor(["wait", "--fresh", &other]).env("LIGHT", "red").status(1);
+    assert!(!waited.stdout.contains("known from "), "{}", waited.stdout);
 }
 
 #[test]
@@ -261,8 +291,8 @@ fn a_checkout_without_packages_is_known_by_equal_lock_files_alone_and_says_so() 
 }
 
 #[test]
-fn a_watch_that_may_reuse_results_takes_what_is_known_of_a_save() {
-    let project = Project::new().toml(&format!("[run]\nreuse = \"own\"\n{}", crate::gate::CHECKS)).file("shop.txt", "good\n");
+fn a_watch_takes_what_is_known_of_a_save_unless_each_save_is_to_run() {
+    let project = Project::new().toml(crate::gate::CHECKS).file("shop.txt", "good\n");
     let mut watch = project.watch(["."]);
     let is_verdict = |line: &str| line.starts_with("PASSED") || line.starts_with("FAILED");
     watch.wait_for_line("the first verdict", LONG, is_verdict);
@@ -274,9 +304,45 @@ fn a_watch_that_may_reuse_results_takes_what_is_known_of_a_save() {
         project.save("shop.txt", text);
         watch.wait_for_line("what is known", LONG, |line| line.contains(words));
     }
-    watch.interrupt();
     let here = project.path().to_str().expect("text").to_owned();
     assert_eq!(runs(&project, &here), 2);
+    project.save("proctor.toml", &format!("[run]\nreuse = \"off\"\n{}", crate::gate::CHECKS));
+    watch.wait_for_line("the first verdict by these settings", LONG, is_verdict);
+    for (text, words) in [("good\n", "PASSED"), ("bad\n", "FAILED"), ("good\n", "PASSED")] {
+        let before = runs(&project, &here);
+        project.save("shop.txt", text);
+        watch.wait_for_line("a run", LONG, |line| line.starts_with(words) && !line.contains("nothing was run"));
+        assert!(runs(&project, &here) > before, "each save is run");
+    }
+    watch.interrupt();
+}
+
+/// What a check leaves in the project is named by no digest.
+#[test]
+fn a_check_that_writes_into_the_project_runs_at_each_save() {
+    let writing = crate::gate::CHECKS.replacen("command", "writes = [\"out.txt\"]\ncommand", 1);
+    let project = Project::new().toml(&writing).file("shop.txt", "good\n");
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the first verdict", LONG, |line| line.starts_with("PASSED"));
+    project.save("shop.txt", "good enough\n");
+    watch.wait_for_line("the second verdict", LONG, |line| line.starts_with("PASSED"));
+    project.save("shop.txt", "good\n");
+    watch.wait_for_line("a run", LONG, |line| line.starts_with("PASSED") && !line.contains("nothing was run"));
+    watch.interrupt();
+    assert_eq!(runs(&project, project.path().to_str().expect("text")), 3);
+}
+
+/// Who watches has other variables than whoever typed the run that judged these files.
+#[test]
+fn a_save_is_run_where_the_known_run_had_other_variables() {
+    let project = Project::new().toml(BY_VARIABLE).file("shop.txt", "good\n");
+    project.proctor(["run"]).env("LIGHT", "red").status(1);
+    project.save("shop.txt", "better\n");
+    let mut watch = project.watch(["."]);
+    watch.wait_for_line("the first verdict", LONG, |line| line.starts_with("PASSED"));
+    project.save("shop.txt", "good\n");
+    watch.wait_for_line("its own verdict", LONG, |line| line.starts_with("PASSED") && !line.contains("nothing was run"));
+    watch.interrupt();
 }
 
 #[test]

@@ -86,6 +86,13 @@ fn not_believed(project: &Project) -> String {
     why
 }
 
+/// Makes sure that a proof of the commit is not taken from CI's word either, and that nobody is told of it.
+#[track_caller]
+fn not_proved(team: &Team) {
+    let gated = team.colleague.proctor(["gate"]).status(5).stdout;
+    assert!(!gated.contains("attest"), "{gated}");
+}
+
 /// Has the trusted branch say something else, and fetches it.
 fn change_trusted(team: &Team, file: &str, text: &str) {
     git(&team.ci, &["switch", "--quiet", "main"]);
@@ -150,8 +157,10 @@ fn a_colleague_takes_the_word_of_ci_for_its_content_and_runs_what_differs() {
     let document = colleague.proctor(["run", "--known", "--json"]).success().json();
     assert_eq!(document["project"]["tasks"][0]["known"]["attested"]["name"], name.as_str(), "{document}");
     assert_eq!(runs(colleague), 1, "nothing was run");
-    // A proof is asked of this store's own runs, as always.
-    colleague.proctor(["gate"]).status(5);
+    let proved = colleague.proctor(["gate"]).success().stdout;
+    assert!(proved.contains(&format!(", attested by {name}")), "{proved}");
+    let required = colleague.proctor(["gate", "--json"]).success().json()["required"][0].clone();
+    assert_eq!(required["attestedBy"][0], name.as_str(), "{required}");
     assert_eq!(task(&team.ci)["known"], Value::Null, "the own verdict is the own one");
     colleague.save("shop.txt", "better\n");
     assert!(not_believed(colleague).contains("files differ from the commit"));
@@ -217,6 +226,7 @@ fn a_revoked_key_is_not_believed() {
     let key = other.proctor(["key", "export", "--ssh"]).success().stdout;
     change_trusted(&team, "allowed_signers", &key);
     assert_eq!(task(&team.colleague)["known"], Value::Null);
+    not_proved(&team);
     not_believed(&team.colleague);
 }
 
@@ -232,6 +242,7 @@ fn an_older_policy_than_the_trusted_one_is_not_believed() {
 fn a_forged_note_is_not_believed() {
     let team = team();
     replace_note(&team, note_of(&team.ci).replacen("\"sig\":\"", "\"sig\":\"A", 1).as_bytes());
+    not_proved(&team);
     not_believed(&team.colleague);
     // Somebody whom nobody named attests the same content.
     let team = self::team();
@@ -240,6 +251,7 @@ fn a_forged_note_is_not_believed() {
     stranger.proctor(["run", "--fresh-caches"]).success();
     stranger.proctor(["attest"]).success();
     replace_note(&team, note_of(&stranger).as_bytes());
+    not_proved(&team);
     assert!(not_believed(&team.colleague).contains("not trusted"));
 }
 
@@ -359,6 +371,9 @@ fn a_branch_that_nobody_follows_names_nobody() {
     let path = team.colleague.root().join(crate::common::USER_CONFIGURATION);
     let text = fs::read_to_string(&path).expect("it is there");
     fs::write(&path, text.split("\n[[allow]]\nprojects = [\"/**\"]\ngate.follow").next().expect("a text")).expect("it is ours");
+    not_proved(&team);
+    // Who names the branch on the command line has said whom to believe.
+    team.colleague.proctor(["gate", "--policy-from", "refs/remotes/origin/main"]).success();
     assert!(not_believed(&team.colleague).contains("names the signers is followed"));
 }
 

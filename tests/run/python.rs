@@ -129,7 +129,7 @@ fn init_writes_what_runs_the_same_and_never_overwrites() {
     tool = "pytest"
     command = [".venv/bin/python", "-m", "pytest"]
     paths = ["**/*.{py,pyi,pyx,toml,cfg,ini,lock,json,yaml,yml,csv,sql,xml,html,j2}", "**/requirements*.txt", "**/{test,tests,testing,fixtures}/**"]
-    reuse = "own"
+    reuse = "watch"
 
     # Checks may use the network. This would give each run one of its own, in which only its own services are reached and every port is free.
     #[sandbox]

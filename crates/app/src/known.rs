@@ -13,7 +13,7 @@ use crate::wait;
 use crate::work_trees::register_at_first_use;
 use proctor_api::{AnswerV1, InTimeV1};
 use proctor_evidence::report::ExecutionReportV2;
-use proctor_model::{CommandExit, Freshness, TaskId, TreeDigest};
+use proctor_model::{CommandExit, Freshness, KnownFrom, TaskId, TreeDigest};
 use proctor_sandbox::process::clock;
 
 /// A verdict that holds for the present files.
@@ -22,8 +22,7 @@ pub struct KnownReport {
     pub exit: CommandExit,
     /// Where it comes from, for people: `known from ../main, run 31`.
     pub source: String,
-    /// The report of the run, as it is stored.
-    pub bytes: Vec<u8>,
+    /// The report of the run, which says where it comes from.
     pub report: ExecutionReportV2,
 }
 
@@ -67,13 +66,15 @@ pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Res
     }
     let gone = || KnownOutcome::Unknown(vec!["the run that judged these files is not stored any more".to_owned()]);
     let Some(verdict) = &status.verdict else { return Ok(gone()) };
-    let elsewhere = status.known.as_ref().and_then(|known| known.root.as_ref()).map(PathBuf::from);
-    let source = status.known.as_ref().map(|known| known.words(&here));
-    let source = source.unwrap_or_else(|| format!("known from run {}", verdict.run_id.number()));
+    let own = || KnownFrom { run: verdict.run_id.clone(), root: None, condition: None, attested: None };
+    let from = status.known.clone().unwrap_or_else(own);
+    let elsewhere = from.root.as_ref().map(PathBuf::from);
     let project = archive.find_project(elsewhere.as_deref().unwrap_or(root))?;
     let Some(project) = project else { return Ok(gone()) };
     let run = archive.find(&project, Some(verdict.run_id.as_str()))?;
     let Some(run) = run else { return Ok(gone()) };
-    let (bytes, report) = archive.report(&project, &run)?;
-    Ok(KnownOutcome::Known(Box::new(KnownReport { exit, source, bytes, report })))
+    let (_, report) = archive.report(&project, &run)?;
+    let source = from.words(&here);
+    let report = ExecutionReportV2 { known_from: Some(from), ..report };
+    Ok(KnownOutcome::Known(Box::new(KnownReport { exit, source, report })))
 }

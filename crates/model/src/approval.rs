@@ -132,7 +132,7 @@ pub struct ActionTerms {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub control: bool,
     /// In which runs an earlier result is used instead of running the action.
-    #[serde(default, skip_serializing_if = "Reuse::is_off")]
+    #[serde(default, skip_serializing_if = "Reuse::is_never_in_a_run")]
     pub reuse: Reuse,
 }
 

@@ -58,9 +58,12 @@ pub enum OnSurvivors {
 #[wire(Copy, Default, kebab, schema)]
 pub enum Reuse {
     /// No run takes over an earlier result: the check is carried out in every run.
-    #[default]
     Off,
-    /// Runs that `proctor watch` starts by itself may take over an earlier result. In a run that a person or a program
+    /// A save after which the files are just those that an earlier run judged brings no run. No run takes over the result of this check
+    /// alone.
+    #[default]
+    Own,
+    /// As `Own`, and runs that `proctor watch` starts by itself may take over an earlier result. In a run that a person or a program
     /// requests, the check is always carried out.
     Watch,
     /// Every run may take over an earlier result, except when the check is selected by name.
@@ -140,7 +143,7 @@ pub struct Action {
     pub writes: Vec<String>,
     /// In which runs the result of an earlier run is used instead of running the check. Always `Off` for prerequisites
     /// and clean-up.
-    #[serde(skip_serializing_if = "Reuse::is_off")]
+    #[serde(skip_serializing_if = "Reuse::is_never_in_a_run")]
     pub reuse: Reuse,
     /// Which runs carry the action out.
     #[serde(skip_serializing_if = "CheckStart::is_save")]
@@ -341,9 +344,9 @@ pub struct PlanSettings {
 }
 
 impl Reuse {
-    /// Returns whether the check is carried out in every run.
-    pub fn is_off(&self) -> bool {
-        *self == Self::Off
+    /// Returns whether the check is carried out in every run that there is.
+    pub fn is_never_in_a_run(&self) -> bool {
+        matches!(self, Self::Off | Self::Own)
     }
 }
 
@@ -386,7 +389,7 @@ impl Action {
             grace: defaults.grace,
             paths: Vec::new(),
             writes: Vec::new(),
-            reuse: Reuse::Off,
+            reuse: Reuse::Own,
             when: CheckStart::Save,
             once: None,
             service: None,

@@ -31,6 +31,7 @@ use self::known_files::FileSurvey;
 pub(crate) use self::known_files::{KnownEnvironments, KnownFiles, KnownFilesSource};
 pub use self::places::{EarlierLook, SurveyScope, environments_in_project};
 pub(crate) use self::places::{EnvironmentSearch, environment_links, environments_of_programs};
+pub use self::same_directory::variables_digest;
 pub(crate) use self::same_directory::{InstalledAt, content_without_root, first_difference};
 pub(crate) use self::whole_directory::{LookDepth, LookedDirectory, SavedDirectory, forget_gone_toolchains};
 use crate::toolchains::SeenByChecks;

@@ -12,6 +12,7 @@ use std::path::Path;
 use crate::approved_tree::files_that_left_saved;
 use crate::checked_index::catch_up;
 use crate::error::ProjectError;
+pub use crate::freshness::known_verdict::KnownAsked;
 use crate::freshness::known_verdict::{KnownAnswer, KnownVerdict, known_verdict};
 use crate::freshness::plan_facts::plan_facts;
 use crate::known_trees::scan_once;
@@ -85,8 +86,7 @@ struct StatusQuestion<'a> {
     asked: FilesRead<'a>,
     /// The tasks to report on. Tasks that are watched or have a history are reported too.
     wanted: &'a [TaskId],
-    /// Whether a run of another checkout, or an earlier run, that judged just the present files is an answer.
-    asks_for_known: bool,
+    known: KnownAsked,
 }
 
 /// What the project's configuration files say.
@@ -164,7 +164,7 @@ impl StoreReader {
     ) -> Result<ProjectStatus, ProjectError> {
         let (project, approval) = self.find_approved(root)?;
         let (project, ambient, asked) = (project.as_ref(), &self.ambient, FilesRead::Described(described));
-        let question = StatusQuestion { project, approval, root, ambient, asked, wanted, asks_for_known: true };
+        let question = StatusQuestion { project, approval, root, ambient, asked, wanted, known: KnownAsked::WithoutOwn };
         let mut last_tree = None;
         let look = |settings: &ProjectSettings| {
             let tree = scan_once(&self.store, settings, project, root)?;
@@ -202,7 +202,7 @@ impl StoreReader {
         activity: Activity,
     ) -> Result<ProjectStatus, ProjectError> {
         let (ambient, asked) = (&self.ambient, FilesRead::Unlooked);
-        let question = StatusQuestion { project, approval, root, ambient, asked, wanted, asks_for_known: false };
+        let question = StatusQuestion { project, approval, root, ambient, asked, wanted, known: KnownAsked::Never };
         judge(&self.store, &mut self.index, &question, &ScannedState::unread(activity, wanted.to_vec()))
     }
 
@@ -229,8 +229,6 @@ impl Workspace {
     /// Returns whether the verdicts of a registered project still apply to its current tree. Only the paths in `hints`
     /// are read again.
     ///
-    /// `asks_for_known` tells whether another run that judged just the present files is an answer.
-    ///
     /// Callers that pass hints promise that no other path changed. If the hint for a changed path is missing, the
     /// answer may be wrong.
     ///
@@ -241,11 +239,11 @@ impl Workspace {
         scope: &ProjectScope,
         described: Result<DescribedProject<'_>, PlanlessProject<'_>>,
         wanted: &[TaskId],
-        (hints, asks_for_known): (&TreeHints, bool),
+        (hints, known): (&TreeHints, KnownAsked),
     ) -> Result<ProjectStatus, ProjectError> {
         let question = StatusQuestion {
             wanted,
-            asks_for_known,
+            known,
             project: Some(&scope.project),
             approval: Approval::Approved,
             root: &scope.root,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::ProjectError;
-use crate::known::{components, told_environment};
+use crate::known::{environment, told_environment};
 use crate::store_reader::StoreReader;
 use proctor_evidence::{ClaimedEnvironment, KeyRing, KnownKey, LedgerLookup, NamedTests, PublicKey, named_tests, read_key_ring};
 use proctor_model::{AllowedSigner, ClaimSigner, Digest, GateClaim, ProjectId, RunId, RunLine, RunRecord, Timestamp, TreeDigest};
@@ -105,10 +105,10 @@ impl StoreReader {
 
     fn told_environment(&self, project: &ProjectId, record: &RunRecord) -> Result<Option<ClaimedEnvironment>, ProjectError> {
         let Some(known) = self.index.project(project)? else { return Ok(None) };
-        let (Some(conditions), Some(components)) = (&record.conditions, components(&self.store, project, record)) else {
+        let (Some(conditions), Some(environment)) = (&record.conditions, environment(&self.store, project, record)) else {
             return Ok(None);
         };
-        Ok(told_environment(&self.store, (Path::new(&known.root.path), &self.ambient), (conditions, &components)))
+        Ok(told_environment(&self.store, (Path::new(&known.root.path), &self.ambient), (conditions, &environment.components)))
     }
 
     /// Returns the ledger's record of a sealed run, and the project that it belongs to.

@@ -15,14 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::environment_digest::variables_digest;
 use crate::error::ProjectError;
 use crate::gate::{directory_in_repository, projects_of_repository, runs_on_tree, to_claim};
 use crate::ignored_files::ignored_in_project;
 use crate::known::likeness::{EnvironmentHere, RunThere};
 use crate::made_for_plan::outputs_of_plan;
 use crate::recorded_tests::{failed_for_its_content, has_equal_environment};
-use crate::request::ProjectSettings;
-use proctor_evidence::report::{EnvironmentComponentV2, parse_with_hash};
+use crate::request::{ProjectScope, ProjectSettings};
+use crate::workspace::Workspace;
+use proctor_evidence::report::{EnvironmentV2, parse_with_hash};
 use proctor_evidence::{Store, read_report};
 use proctor_index::StoreIndex;
 use proctor_model::{
@@ -31,8 +33,8 @@ use proctor_model::{
 };
 use proctor_plan::verdict::{GateJudgement, GateReason, GateRules, GateState, RequiredPlan, judge_gate};
 use proctor_sandbox::process::clock;
-use proctor_tree::TreeIndex;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
+use proctor_tree::{TreeHints, TreeIndex};
 
 /// The most reasons that are named why runs on the same content do not count here.
 const MOST_REASONS: usize = 5;
@@ -64,6 +66,29 @@ struct RunOnContent {
     root: PathBuf,
     record: RunRecord,
     claim: GateClaim,
+}
+
+impl Workspace {
+    /// Returns whether a run of this store was on just the present files, so that something may be known of them. This costs a save little.
+    /// For the hints see [`Self::tree_digest`].
+    ///
+    /// # Errors
+    /// When the tree or the index cannot be read.
+    pub fn has_run_on_tree(
+        &mut self,
+        settings: &ProjectSettings,
+        scope: &ProjectScope,
+        hints: &TreeHints,
+    ) -> Result<bool, ProjectError> {
+        let (tree, _) = self.tree_digest(settings, scope, hints)?;
+        let index = &self.evidence.index;
+        for project in projects_of_repository(index, &scope.root)?.iter().chain([&scope.project]) {
+            if index.oldest_run_on_tree(project, tree)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// Returns what is known of the present content.
@@ -252,12 +277,19 @@ impl<'a> KnownSearch<'a> {
     fn compare_anew(&self, origin: &ClaimOrigin) -> Result<Option<KnownCondition>, String> {
         let run = self.candidates.iter().find(|one| one.record.run_id == origin.run).ok_or("its run is not known")?;
         let conditions = run.record.conditions.as_deref().ok_or("it does not say in which environment it ran")?;
-        let components =
-            components(self.store, &run.project, &run.record).ok_or("its report cannot be read, which names its programs")?;
+        let environment =
+            environment(self.store, &run.project, &run.record).ok_or("its report cannot be read, which names its programs")?;
+        let variables = variables_digest(self.question.root, self.question.ambient, &self.question.settings.environment);
+        if environment.variables != Some(variables) {
+            return Err(match environment.variables {
+                Some(_) => "its checks had other variables than they would have here (`PATH`, `TZ` and the like)".to_owned(),
+                None => "its report does not say which variables its checks had".to_owned(),
+            });
+        }
         let mut here = self.here.borrow_mut();
         let place = (self.question.root, self.question.plan, self.question.tree);
         let here = here.get_or_insert_with(|| EnvironmentHere::look(self.store, self.question.ambient, place));
-        here.compare(&RunThere { root: &run.root, conditions, components: &components })
+        here.compare(&RunThere { root: &run.root, conditions, components: &environment.components })
     }
 
     /// Returns why the runs on the present content do not count here.
@@ -273,11 +305,11 @@ impl<'a> KnownSearch<'a> {
     }
 }
 
-/// Returns the parts of a run's environment, from the report that the ledger knows.
-pub(crate) fn components(store: &Store, project: &ProjectId, run: &RunRecord) -> Option<Vec<EnvironmentComponentV2>> {
+/// Returns a run's environment, from the report that the ledger knows.
+pub(crate) fn environment(store: &Store, project: &ProjectId, run: &RunRecord) -> Option<EnvironmentV2> {
     let bytes = read_report(store, project, &run.task, &run.run_id).ok()?;
     let (report, hash) = parse_with_hash(&bytes).ok()?;
-    (hash == run.report_hash).then(|| report.environment.map(|environment| environment.components)).flatten()
+    report.environment.filter(|_| hash == run.report_hash)
 }
 
 /// Returns a reason in words. Environments are compared here and not by the gate, so their differences are in words already.

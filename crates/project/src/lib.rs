@@ -83,7 +83,7 @@ pub use deciding_files::{DecidingFilesBefore, decides_the_verdict};
 pub use dependency::{UnmetDependency, UnmetReason, unmet_dependencies};
 pub use environment_digest::{
     DigestCertainty, EVERY_FILE, EarlierLook, EnvironmentSurvey, LookedEnvironments, SurveyExtent, SurveyScope,
-    SurveyedEnvironment, changed_between, configures_tools, environments_in_project, is_pinned, pinned,
+    SurveyedEnvironment, changed_between, configures_tools, environments_in_project, is_pinned, pinned, variables_digest,
 };
 pub use error::{ProjectError, system_error_behind};
 pub use evidence::{Evidence, HeldLedger, LastReport, StepObserver};
@@ -91,7 +91,7 @@ pub use examination::{Examination, ExaminationRequest, LevelFound, examine};
 pub use followed_branch::{FollowedCommit, WithPackages, plans_of_commit, was_moved_here, was_pushed_here};
 pub use former_identity::checkouts_directory;
 pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason, is_input_note};
-pub use freshness::{DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason};
+pub use freshness::{DescribedProject, KnownAsked, MissingOwnPlan, PlanlessProject, PlanlessReason};
 pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository, checked_out_commit, commits_before, directory_in_repository};
 pub use gate_signers::{GateSigners, ProvingRun};
 pub use ignored_files::ignored_in_project;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::ProjectError;
-use crate::freshness::DescribedProject;
+use crate::freshness::{DescribedProject, KnownAsked};
 use crate::progress::Progress;
 use crate::request::ProjectScope;
 use crate::workspace::Workspace;
@@ -78,8 +78,12 @@ impl Workspace {
             if seen.0.is_empty() {
                 break;
             }
-            let status =
-                self.project_status(scope, Ok(described), std::slice::from_ref(task), (&TreeHints::Everything, false))?;
+            let status = self.project_status(
+                scope,
+                Ok(described),
+                std::slice::from_ref(task),
+                (&TreeHints::Everything, KnownAsked::Never),
+            )?;
             let Some(standing) = status.of(task) else { break };
             // Another process that waited has the lock now, for a moment or for a run of its own.
             if standing.freshness != Freshness::Running {

@@ -22,7 +22,7 @@ use proctor_project::{
     EnvironmentSurvey, Evidence, InputSearch, Installed, Progress, ProjectError, ProjectSettings, ProtectedFilesScan,
     ProtectedFilesStatus, RunRequest, Runner, SurveyedEnvironment, ToolchainSurvey, Trees, Workspace, begin_protected_scan,
     checked_out_commit, directory_in_repository, ignored_in_project, outputs_of_plan, programs_not_approved,
-    protected_files_status, update_task_list,
+    protected_files_status, update_task_list, variables_digest,
 };
 use proctor_sandbox::home;
 use proctor_sandbox::process::clock;
@@ -65,6 +65,8 @@ pub(crate) struct ProjectAfter {
     pub(crate) snapshot: SnapshotV2,
     /// What the results may depend on beside the tree.
     pub(crate) conditions: RunConditions,
+    /// The digest of the variables that checks got.
+    pub(crate) variables: Digest,
     /// Whether a check left other content in its copy of the tree than the tree has.
     pub(crate) is_tree_rewritten: bool,
     /// What was copied from the snapshot to the project.
@@ -153,7 +155,8 @@ pub(crate) fn look_again(
     let (left_in_environment, rules_changed) = (stamps(&request.scope.root, &left), context.changed_rules.clone());
     let conditions = RunConditions { left_in_environment, toolchains_looked, rules_changed, ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
-    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, is_tree_rewritten, kept })
+    let variables = variables_digest(&request.scope.root, &runner.ambient, &request.settings.environment);
+    Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, variables, is_tree_rewritten, kept })
 }
 
 /// Returns the files of installed packages that checks may have changed: those of this run, and those of earlier ones that nobody has

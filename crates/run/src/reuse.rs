@@ -90,7 +90,7 @@ impl ReuseContext {
 /// Returns whether reuse is allowed for a check with this setting.
 pub(crate) fn may_reuse(setting: Reuse, reuse_context: ReuseContext) -> bool {
     match (setting, reuse_context.asked, reuse_context.trigger) {
-        (Reuse::Off, _, _) | (_, RunPurpose::SomethingParticular | RunPurpose::AnAttempt, _) => false,
+        (Reuse::Off | Reuse::Own, _, _) | (_, RunPurpose::SomethingParticular | RunPurpose::AnAttempt, _) => false,
         // A person or program that waits for a verdict only needs the verdict; a reused result is as good as a new one.
         (Reuse::Watch | Reuse::Attested, RunPurpose::TheTree, TriggerKind::Start | TriggerKind::Save | TriggerKind::Wait) => true,
         // A requested run is always carried out. The same holds for its repetition after the tree changed during the

@@ -59,7 +59,7 @@ impl RunContext<'_> {
     /// Returns whether the checks' inputs must be known before the first check, because a result may be reused in this
     /// run or later. In a started cycle nothing is reused.
     pub(crate) fn needs_check_inputs(&self) -> bool {
-        let may_reuse_later = self.request.plan.steps.iter().any(|step| !step.reuse.is_off());
+        let may_reuse_later = self.request.plan.steps.iter().any(|step| !step.reuse.is_never_in_a_run());
         !self.tdd.started && (may_reuse_later || !self.on_this_tree.is_empty())
     }
 

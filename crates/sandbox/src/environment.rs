@@ -62,6 +62,21 @@ pub fn passed_on(ambient: &BTreeMap<OsString, OsString>) -> BTreeMap<&OsString, 
     ambient.iter().filter(|(name, _)| is_passed(name)).collect()
 }
 
+/// Returns the variables that checks get because of where proctor was started, and because of what the settings pass on. Variables of a
+/// single action stand in its plan, and what proctor sets itself is the same everywhere or names a directory of its own.
+pub fn variables_of_checks<'a>(
+    ambient: &'a BTreeMap<OsString, OsString>,
+    settings: &'a EnvironmentAdditions,
+) -> Vec<(&'a OsStr, &'a OsStr)> {
+    let by_settings = || settings.pass.iter().chain(&settings.secrets);
+    let is_passed = |name: &OsStr| {
+        is_listed(name, ALLOWED) || is_toolchain_variable(name) || by_settings().any(|passed| OsStr::new(passed) == name)
+    };
+    let passed = ambient.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).filter(|(name, _)| is_passed(name));
+    let from_file = settings.from_file.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value)));
+    passed.chain(from_file).collect()
+}
+
 impl fmt::Debug for EnvironmentAdditions {
     /// Prints names only, because values may be secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -40,7 +40,7 @@ use crate::arrange::PlaceRule;
 pub use closed_world::SystemPlaces;
 pub use credentials::hidden_files_table;
 pub use denied_write::list_for_settings;
-pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on, search_path};
+pub use environment::{ChildEnvironment, EnvironmentAdditions, passed_on, search_path, variables_of_checks};
 pub use error::SandboxError;
 pub use find_places::real_path;
 pub use git_places::KnownReferences;

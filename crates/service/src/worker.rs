@@ -12,12 +12,12 @@ use crate::project_source::{ProjectDefinition, ProjectSource};
 use crate::service::ProjectOpening;
 use crate::watched_directory::WatchedDirectory;
 use proctor_model::{
-    Action, CopiedFiles, Freshness, HealthProblem, KnownFrom, OverallResult, PersonAsked, Plan, ProjectStatus, Reuse, StopReason,
-    TaskId, TreePath, Trigger, TriggerKind,
+    Action, CopiedFiles, Freshness, HealthProblem, OverallResult, PersonAsked, Plan, ProjectStatus, Reuse, StopReason, TaskId,
+    TreePath, Trigger, TriggerKind,
 };
 use proctor_project::{
-    ApprovalQuestion, DescribedProject, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError, ProjectScope,
-    ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
+    ApprovalQuestion, DescribedProject, KnownAsked, MissingOwnPlan, PlanlessProject, PlanlessReason, Progress, ProjectError,
+    ProjectScope, ProjectSettings, RunOutcome, RunRequest, SealedReport, Selection, Workspace,
 };
 use proctor_sandbox::process::Control;
 use proctor_tree::TreeHints;
@@ -280,7 +280,7 @@ impl WorkerState {
         errand.perform(&mut self.workspace, &self.scope, reloaded)
     }
 
-    fn look(&mut self, wanted: &[TaskId], hints: &TreeHints) -> Result<ProjectStatus, ProjectError> {
+    fn look(&mut self, wanted: &[TaskId], (hints, known): (&TreeHints, KnownAsked)) -> Result<ProjectStatus, ProjectError> {
         let reloaded = self.files.read();
         // Hints name every change only if the watcher uses the present rules. Otherwise the whole tree is read.
         let by_its_rules =
@@ -301,18 +301,18 @@ impl WorkerState {
             Err(problems) => Err(PlanlessProject { reason: PlanlessReason::Wrong, problems, readable: None }),
         };
         let started_early = self.workspace.memory_started_early();
-        let status = self.workspace.project_status(&self.scope, described, wanted, (hints, true))?;
+        let status = self.workspace.project_status(&self.scope, described, wanted, (hints, known))?;
         Ok(ProjectStatus { started_early, ..status })
     }
 
     /// Returns the verdict of a run that judged just the files as they are, where every check may take an earlier result (`reuse`) and
     /// nobody asked for a run.
-    fn known_verdict(&mut self, order: &Order, plan: &Plan) -> Option<FinishedRun> {
-        if !may_be_known(order, &plan.steps) {
+    fn known_verdict(&mut self, order: &Order, plan: &Plan, settings: &ProjectSettings) -> Option<FinishedRun> {
+        // What cannot be read now makes the run itself fail, with the reason.
+        if !may_be_known(order, &plan.steps) || !self.workspace.has_run_on_tree(settings, &self.scope, &order.hints).ok()? {
             return None;
         }
-        // What cannot be read now makes the run itself fail, with the reason.
-        let standing = self.look(std::slice::from_ref(&order.task), &order.hints).ok()?;
+        let standing = self.look(std::slice::from_ref(&order.task), (&order.hints, KnownAsked::InAnyCase)).ok()?;
         let (finished, note) = end_by_known_verdict(order, &plan.steps, &standing)?;
         let _gone = (self.report)(WorkerReport::Progress(Progress::Note(note)));
         Some(finished)
@@ -342,7 +342,7 @@ impl WorkerState {
         if let Some(unknown) = UnknownCheck::find(&order.selection, &plan.steps) {
             return failed(RunFailure::UnknownCheck(unknown));
         }
-        if let Some(known) = self.known_verdict(order, &plan) {
+        if let Some(known) = self.known_verdict(order, &plan, &reloaded.settings) {
             return known;
         }
         let settings = reloaded.settings;
@@ -443,15 +443,16 @@ fn may_be_known(order: &Order, checks: &[Action]) -> bool {
 fn end_by_known_verdict(order: &Order, checks: &[Action], standing: &ProjectStatus) -> Option<(FinishedRun, String)> {
     let task = standing.of(&order.task)?;
     let Freshness::Fresh { result, .. } = task.freshness else { return None };
+    // On the tree of the last run, nothing is run anyway.
+    let (tree, known) = (task.tree.filter(|tree| order.unless_tree != Some(*tree))?, task.known.as_ref()?);
     // Which of them failed is in the report of the run. All of them count as failed, so that none is left out next time.
     let (word, failed) = match result {
         OverallResult::Passed => ("PASSED", Vec::new()),
         OverallResult::Failed => ("FAILED", checks.iter().map(|check| check.name.clone()).collect()),
     };
-    let own = KnownFrom { run: task.verdict.as_ref()?.run_id.clone(), root: None, condition: None, attested: None };
-    let words = task.known.as_ref().unwrap_or(&own).words(&standing.root.display().to_string());
+    let words = known.words(&standing.root.display().to_string());
     let note = format!("{word} · nothing was run: these files are {words}");
-    let finished = RunFinish::Verdict { tree: task.tree?, failed, warned: Vec::new(), paused: false };
+    let finished = RunFinish::Verdict { tree, failed, warned: Vec::new(), paused: false };
     Some((FinishedRun { finished, copied: None, carried: Ok(RunOutcome::Unchanged), task: order.task.clone() }, note))
 }
 

@@ -11,7 +11,7 @@ use proctor_app::gate::{
 };
 use proctor_app::project::{LoadedProject, RunResources, opening, setup};
 use proctor_app::run::RunWish;
-use proctor_app::share::Share;
+use proctor_app::share::{Share, approved_share};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 use proctor_project::ProjectRepository;
@@ -29,9 +29,14 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
         return gate_hook::answer(options, &root, environment);
     }
     let repository = open_repository(&root)?;
-    let shared = if options.from_notes { share::approved(environment, &root)? } else { Share::default() };
+    let shared = match (options.from_notes, options.from_bundle.is_empty()) {
+        (true, _) => share::approved(environment, &root)?,
+        (false, true) => approved_share(environment, &mut opening::open_archive(environment)?, &root)?,
+        (false, false) => Share::default(),
+    };
     let (revision, policy_from) = (options.revision.as_str(), options.policy_from.as_deref());
-    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes: notes(options, &shared) };
+    let question =
+        GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from, notes: Some(notes(options, &shared)) };
     let output = if options.json { RunOutput::Nothing } else { RunOutput::Screen };
     if options.github {
         render::guard_job_log();
@@ -54,15 +59,15 @@ pub(crate) fn execute(options: &GateOptions, environment: &Environment) -> Resul
     Ok(answer.state.exit())
 }
 
-/// Returns what the command line asks for of what others attested; `None` if it asks for nothing.
-fn notes<'a>(options: &'a GateOptions, shared: &'a Share) -> Option<NotesQuestion<'a>> {
+/// Returns what the command line asks for of what others attested.
+fn notes<'a>(options: &'a GateOptions, shared: &'a Share) -> NotesQuestion<'a> {
     let source = match (options.from_notes, options.from_bundle.is_empty()) {
         (true, _) => AttestedWhere::NotesAndBundles,
         (false, false) => AttestedWhere::BundlesAlone,
-        (false, true) => return None,
+        (false, true) => return NotesQuestion::unasked(shared),
     };
     let shared = shared.directory.as_ref();
-    Some(NotesQuestion { source, bundles: &options.from_bundle, signers: options.signers.as_deref(), shared })
+    NotesQuestion { source, bundles: &options.from_bundle, signers: options.signers.as_deref(), shared }
 }
 
 /// What is done about runs that are missing.

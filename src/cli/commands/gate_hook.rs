@@ -11,7 +11,9 @@ use crate::cli::commands::gate::{self, Missing};
 use crate::cli::commands::run::RunOutput;
 use crate::cli::gate_arguments::{GateHook, GateOptions};
 use crate::cli::{environment, render, screen, terminal};
-use proctor_app::gate::{AskedFor, GateQuestion, no_repository, open_repository};
+use proctor_app::gate::{AskedFor, GateQuestion, NotesQuestion, no_repository, open_repository};
+use proctor_app::project::opening;
+use proctor_app::share::approved_share;
 use proctor_app::{CommandError, Environment};
 use proctor_evidence::read_regular_text;
 use proctor_git::{GitReadError, ObjectId, ObjectProblem, find_git_location};
@@ -137,6 +139,7 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
         CommandError::new(CommandExit::Usage, message).hint("a pre-push hook runs this: `proctor gate --install pre-push`")
     })?;
     let repository = open_repository(root)?;
+    let share = approved_share(environment, &mut opening::open_archive(environment)?, root)?;
     let style = environment::style(environment);
     let mut states = Vec::new();
     for reference in references {
@@ -154,7 +157,7 @@ pub(super) fn answer(options: &GateOptions, root: &Path, environment: &Environme
                 branch: branch.unwrap_or(&revision),
             },
             policy_from: options.policy_from.as_deref(),
-            notes: None,
+            notes: Some(NotesQuestion::unasked(&share)),
         };
         render::line(&format!("{}:", reference.local));
         let missing = if options.run { Missing::of(options) } else { Missing::RunWhereAsked };

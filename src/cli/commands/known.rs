@@ -9,6 +9,7 @@ use crate::cli::terminal;
 use proctor_app::known::{KnownOutcome, KnownReport, known_files};
 use proctor_app::project::LoadedProject;
 use proctor_app::{CommandError, Environment};
+use proctor_evidence::report;
 use proctor_model::{CommandExit, Plan, Reuse};
 
 /// Shows the verdict that is known of the present files, if the command line asks for it; at a terminal it is named otherwise. Returns
@@ -80,7 +81,7 @@ fn is_taken_by_settings(plan: &Plan) -> bool {
 
 fn show(options: &RunOptions, environment: &Environment, loaded: &LoadedProject, known: &KnownReport) {
     if RunOutput::of(options) != RunOutput::Screen {
-        render::stored_document(&known.bytes);
+        render::stored_document(&report::to_bytes(&known.report));
         render::note(&format!("note: nothing was run; this report is {}", known.source));
         return;
     }

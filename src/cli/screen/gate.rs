@@ -3,7 +3,7 @@
 use crate::cli::screen::history::with_numbers_of;
 use crate::cli::style::{Line, Style, Tone};
 use proctor_app::gate::{AcceptedBy, FlippedCheck, GateAnswer, NotRun, RefusedAttestation, with_causes};
-use proctor_model::{Digest, TreeDigest};
+use proctor_model::{Digest, RunId, TreeDigest};
 use proctor_plan::verdict::{GateJudgement, GateState, GateSubject};
 
 /// The most files beside the tree that an answer names.
@@ -100,7 +100,9 @@ fn judgement_line(judged: &GateJudgement, answer: &GateAnswer) -> Line {
         ));
     }
     if judged.state == GateState::Proved {
-        let runs: Vec<String> = judged.runs.iter().map(|run| with_own_numbers(run.as_str(), answer)).collect();
+        let attested = |run: &RunId| answer.signer_of(run).map(|name| format!("{run}, attested by {name}"));
+        let named = |run: &RunId| attested(run).unwrap_or_else(|| with_own_numbers(run.as_str(), answer));
+        let runs: Vec<String> = judged.runs.iter().map(named).collect();
         let warnings = match &judged.warnings[..] {
             [] => String::new(),
             names => format!(" with warnings ({})", names.join(", ")),

@@ -419,6 +419,9 @@ struct GateRequiredV1<'a> {
     state: &'static str,
     #[serde(rename = "runs")]
     run_ids: Vec<&'a str>,
+    /// The owners of the keys that signed those of them which other stores made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attested_by: Vec<&'a str>,
     /// A word for each of `reasons`.
     words: Vec<&'static str>,
     reasons: Vec<String>,
@@ -439,6 +442,7 @@ impl<'a> CommitGateV1<'a> {
                 name,
                 state: judged.state.word(),
                 run_ids: judged.runs.iter().map(RunId::as_str).collect(),
+                attested_by: judged.runs.iter().filter_map(|run| answer.signer_of(run)).collect(),
                 words: judged.reasons.iter().map(GateReason::word).collect(),
                 reasons: judged.reasons.iter().map(ToString::to_string).collect(),
                 warnings: &judged.warnings,

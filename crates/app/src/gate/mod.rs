@@ -40,7 +40,7 @@ mod proof;
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
 pub use checkout::{MissingRun, RunOfCommit, has_check_on_request, is_checkout, missing_runs, run_missing};
 pub use flips::FlippedCheck;
-pub use notes::{AttestedWhere, NotesAsked, NotesQuestion, RefusedAttestation};
+pub use notes::{AttestedWhere, NotesAsked, NotesQuestion, RefusedAttestation, judge_commit};
 pub use policy::{AskedFor, signers, trusted};
 use proof::AnswersBy;
 pub use proof::GateProof;
@@ -66,16 +66,6 @@ pub struct GateQuestion<'a> {
     pub policy_from: Option<&'a str>,
     /// Asked if what others attested counts too.
     pub notes: Option<NotesQuestion<'a>>,
-}
-
-/// Returns the gate's answer about a commit of a project, by the policy of the commit that is trusted where nobody names another.
-///
-/// # Errors
-/// When the commit, the policy or the store cannot be read.
-pub fn judge_commit(environment: &Environment, root: &Path, revision: &str) -> Result<GateAnswer, CommandError> {
-    let repository = open_repository(root)?;
-    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from: None, notes: None };
-    judge(&question, environment, &repository)
 }
 
 /// Opens the git repository in which a project lies.
@@ -189,6 +179,7 @@ pub(crate) fn look(
     let tree = committed_digests(&store, (storage, git_tree, &repository.below), (&matcher, &settings));
     let mut tree = tree.and_then(|tree| odd.map_or(Ok(tree), Err));
     let (mut judged, mut attested) = (JudgedRuns::default(), Attested::default());
+    let is_asked = question.notes.as_ref().is_some_and(NotesQuestion::is_asked);
     let (mut accepted, mut flipped, mut proved) = (Vec::new(), Vec::new(), None);
     if let Ok(tree) = &mut tree {
         let plans = plans::required_plans(repository, commit, &own, &compared.policy.tasks)?;
@@ -205,22 +196,32 @@ pub(crate) fn look(
                 notes::read((environment, repository), &signers, (git_tree, tree, files), (source, &bundles), clock::now());
             read.map(|read| Attested { refused: [read.refused, refused].concat(), ..read })
         };
-        if let Some(notes) = &question.notes {
-            attested = of_notes(notes.source, tree.digest, &BTreeSet::new())?;
-        }
-        judged = judge_runs((environment, &mut archive), repository, &by, (tree.digest, &attested.claims))?;
+        let claimed = |digest| match &question.notes {
+            Some(notes) if notes.is_asked() => of_notes(notes.source, digest, &BTreeSet::new()),
+            // Whoever writes `.git` chooses which commit is trusted, and with it the keys. So a person has to have named the branch.
+            Some(notes) if is_followed || trusted.is_named() => {
+                Ok(of_notes(notes.source, digest, &BTreeSet::new()).map(Attested::of_named_keys).unwrap_or_default())
+            }
+            Some(_) | None => Ok(Attested::default()),
+        };
+        // Of what nobody asked for, nothing is read where the own runs decide.
+        let judge_on = |archive: &mut StoreReader, digest| {
+            let mut judge = |attested: Attested| {
+                let judged = judge_runs((environment, archive), repository, &by, (digest, &attested.claims))?;
+                Ok::<_, CommandError>((judged, attested))
+            };
+            let first = judge(if is_asked { claimed(digest)? } else { Attested::default() })?;
+            if is_asked || first.0.is_decided() { Ok(first) } else { judge(claimed(digest)?) }
+        };
+        (judged, attested) = judge_on(&mut archive, tree.digest)?;
         let mut inputs = matcher;
         if !judged.is_decided() {
             // What a project's files lead to depends on what is installed: a run had the inputs that it recorded.
             for matcher in other_inputs((environment, &mut archive), &repository.root, &settings, &attested.other_inputs)? {
                 let Ok(digest) = with_other_inputs(storage, git_tree, &repository.below, (tree.own, &matcher)) else { continue };
-                let claimed =
-                    question.notes.as_ref().map(|notes| of_notes(notes.source, digest, &BTreeSet::new())).transpose()?;
-                let claims = claimed.as_ref().map(|attested| attested.claims.as_slice()).unwrap_or_default();
-                let other = judge_runs((environment, &mut archive), repository, &by, (digest, claims))?;
+                let (other, claimed) = judge_on(&mut archive, digest)?;
                 if other.is_decided() {
-                    (judged, tree.digest, inputs) = (other, digest, matcher);
-                    attested = claimed.unwrap_or(attested);
+                    (judged, tree.digest, inputs, attested) = (other, digest, matcher, claimed);
                     break;
                 }
             }
@@ -257,7 +258,7 @@ pub(crate) fn look(
         let unaccepted = flips::take_accepted_flips(&flipped, &of_trusted, &mut accepted);
         flips::refuse_flips(&mut judged.judgements, &unaccepted, &compared.policy);
         name_inputs_outside(&mut judged.judgements, &inputs, &repository.below);
-        if !judged.is_decided() {
+        if is_asked && !judged.is_decided() {
             let unaccepted = by.with_rules(repository, |rules| notes::unaccepted(rules, &attested.claims));
             attested.has_refused_statement |= !unaccepted.is_empty();
             attested.refused.extend(unaccepted);
@@ -302,7 +303,7 @@ pub(crate) fn look(
         }
         Trusted::Commit { .. } | Trusted::Defaults | Trusted::File { .. } => None,
     };
-    let notes = question.notes.as_ref().map(|notes| NotesAsked {
+    let notes = question.notes.as_ref().filter(|_| is_asked).map(|notes| NotesAsked {
         are_there: attested.is_there,
         names_signers: notes.signers.is_some() || compared.policy.signers.is_some(),
     });

@@ -9,9 +9,12 @@ use serde::Serialize;
 use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::fetched_notes::fetched_notes;
+use crate::gate::answer::GateAnswer;
 use crate::gate::errors::from_git_read_error;
 use crate::gate::policy::is_in_own_repository;
-use crate::share;
+use crate::gate::{AskedFor, GateQuestion, judge, open_repository};
+use crate::project::opening;
+use crate::share::{self, Share, approved_share};
 use proctor_evidence::{
     ATTESTATIONS, AcceptedChanges, AcceptedOf, AttestationNote, AttestationReader, AttestationRefusal, ClaimedEnvironment,
     CommitClaim, FETCHED_ATTESTATIONS, ReadAttestation, SharedDirectory, is_ahead, parse_attestation_bundle,
@@ -38,6 +41,9 @@ const NAMED: usize = 20;
 pub enum AttestedWhere {
     NotesAndBundles,
     BundlesAlone,
+    /// Notes and shared bundles, where this store's runs decide nothing and a person named the branch that says who signs. What keys sign
+    /// that it does not name says nothing, and neither does what cannot be read.
+    Unasked,
 }
 
 /// That attestations in git notes or in bundles are asked for.
@@ -86,6 +92,30 @@ pub struct NotesAsked {
     pub are_there: bool,
     /// Whether the policy or the command line names other trusted keys than those of this store.
     pub names_signers: bool,
+}
+
+/// Returns the gate's answer about a commit of a project, by the policy of the commit that is trusted where nobody names another.
+///
+/// # Errors
+/// When the commit, the policy or the store cannot be read.
+pub fn judge_commit(environment: &Environment, root: &Path, revision: &str) -> Result<GateAnswer, CommandError> {
+    let repository = open_repository(root)?;
+    let share = approved_share(environment, &mut opening::open_archive(environment)?, root)?;
+    let notes = Some(NotesQuestion::unasked(&share));
+    let question = GateQuestion { revision, asked_for: AskedFor::Branch(revision), policy_from: None, notes };
+    judge(&question, environment, &repository)
+}
+
+impl<'a> NotesQuestion<'a> {
+    /// Returns the question of whoever asks for nothing of what others attested.
+    pub fn unasked(share: &'a Share) -> Self {
+        Self { source: AttestedWhere::Unasked, bundles: &[], signers: None, shared: share.directory.as_ref() }
+    }
+
+    /// Returns whether attestations were asked for.
+    pub(super) fn is_asked(&self) -> bool {
+        self.source != AttestedWhere::Unasked
+    }
 }
 
 impl NotesAsked {
@@ -234,7 +264,7 @@ pub(super) fn read(
     for bundle in bundles {
         judge(reader.read(bundle, &by_key));
     }
-    if source == AttestedWhere::NotesAndBundles {
+    if source != AttestedWhere::BundlesAlone {
         let mut judge_note = |note: AttestationNote| {
             judge(match note {
                 AttestationNote::Content(content) => reader.read(&content, &by_key),
@@ -296,6 +326,16 @@ pub(super) fn signers_of_file(environment: &Environment, root: &Path, named: &Pa
         .map_err(|(line, why)| wrong(CommandExit::SpecificationWrong, format!("is wrong in line {line}: {why}")))
 }
 
+impl GateAnswer {
+    /// Returns the owner of the key that signed a run of another store; `None` for a run of this one.
+    pub fn signer_of(&self, run: &RunId) -> Option<&str> {
+        match &self.attested.iter().find(|one| one.claim.run == *run)?.claim.origin.signer {
+            ClaimSigner::Allowed { name } => Some(name),
+            ClaimSigner::OwnStore | ClaimSigner::NotAllowed { .. } => None,
+        }
+    }
+}
+
 impl Attested {
     /// Returns the claims of other stores, with what each says of its environment.
     pub(super) fn of_others(&self) -> Vec<OtherStoresRun> {
@@ -303,6 +343,12 @@ impl Attested {
         others
             .map(|claim| OtherStoresRun { claim: claim.clone(), environment: self.environments.get(&claim.run).cloned() })
             .collect()
+    }
+
+    /// Returns what keys signed that the policy names, and nothing of what does not count.
+    pub(super) fn of_named_keys(mut self) -> Self {
+        self.claims.retain(|claim| matches!(claim.origin.signer, ClaimSigner::Allowed { .. }));
+        Self { refused: Vec::new(), has_refused_statement: false, ..self }
     }
 
     fn refuse(&mut self, refusal: &AttestationRefusal) {

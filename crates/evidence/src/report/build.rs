@@ -58,6 +58,7 @@ fn build_unredacted(facts: &RunFacts) -> ExecutionReportV2 {
         report_version: REPORT_VERSION.to_owned(),
         generated_at: facts.generated_at,
         generated_by: GENERATED_BY.to_owned(),
+        known_from: None,
         project: ProjectV2 { id: facts.project_id.clone(), name: Some(facts.plan.project_name.clone()) },
         test_specification: test_specification(&facts.plan, facts.plan_digest, facts.specification_file.clone()),
         specification_errors: Vec::new(),

@@ -382,6 +382,7 @@ pub fn run_of(actions: Vec<ActionResult>) -> RunFacts {
         environment: EnvironmentV2 {
             digest: Digest::of(b"environment"),
             names: vec!["PATH".to_owned(), "HOME".to_owned()],
+            variables: None,
             components: vec![EnvironmentComponentV2 { name: "requirements.txt".to_owned(), sha256: Digest::of(b"pytest") }],
         },
         configuration_changed: vec![ConfigurationChangeV2 {

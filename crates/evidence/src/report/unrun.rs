@@ -20,6 +20,7 @@ pub(super) fn unrun_report(
         report_version: REPORT_VERSION.to_owned(),
         generated_at,
         generated_by: GENERATED_BY.to_owned(),
+        known_from: None,
         project,
         test_specification,
         specification_errors: Vec::new(),

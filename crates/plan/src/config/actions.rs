@@ -43,11 +43,11 @@ const ORDERS: &[(&str, CheckOrder)] = &[("plan", CheckOrder::Plan), ("failed-fir
 
 const STARTS: &[(&str, CheckStart)] = &[("save", CheckStart::Save), ("ask", CheckStart::Ask)];
 
-/// The words of `reuse`. Earlier versions called `own` `watch`.
+/// The words of `reuse`.
 const REUSE: &[(&str, Reuse)] = &[
     ("off", Reuse::Off),
+    ("own", Reuse::Own),
     ("watch", Reuse::Watch),
-    ("own", Reuse::Watch),
     ("always", Reuse::Always),
     ("attested", Reuse::Attested),
 ];

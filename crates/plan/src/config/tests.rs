@@ -508,7 +508,7 @@ fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly()
     let defaults = Configuration::default();
     assert_eq!(
         (defaults.run.order, defaults.run.reuse, defaults.run.parallel),
-        (CheckOrder::Plan, Reuse::Off, ParallelChecks::Auto)
+        (CheckOrder::Plan, Reuse::Own, ParallelChecks::Auto)
     );
     let run = "[run]\norder = \"failed-first\"\nreuse = \"watch\"\nparallel = true\n";
     let read = configuration(&(check("a", "") + &check("b", "reuse = \"always\"\n") + &check("c", "reuse = \"off\"\n") + run));
@@ -524,7 +524,7 @@ fn when_verdicts_are_reused_and_in_which_order_checks_run_can_be_said_strictly()
     assert_snapshot!(problems("[run]\norder = \"failed first\"\nreuse = true\nreuze = \"off\"\n[[prerequisite]]\nname = \"p\"\ncommand = \"p\"\nreuse = \"always\"\n"), @r#"
     proctor.toml:2:9: run.order: expected one of "plan", "failed-first"
       did you mean `failed-first`?
-    proctor.toml:3:9: run.reuse: expected one of "off", "watch", "own", "always", "attested", found a boolean
+    proctor.toml:3:9: run.reuse: expected one of "off", "own", "watch", "always", "attested", found a boolean
     proctor.toml:4:1: run.reuze: unknown key `reuze`
       did you mean `reuse`?
     proctor.toml:8:1: prerequisite[1].reuse: unknown key `reuse`

@@ -89,8 +89,9 @@ fn action_lines(text: &mut String, action: &Action, is_check: bool) {
     list_line(text, "paths", &action.paths);
     list_line(text, "writes", &action.writes);
     match action.reuse {
-        Reuse::Off => {}
-        Reuse::Watch => line(text, "reuse", quoted_text("own")),
+        Reuse::Own => {}
+        Reuse::Off => line(text, "reuse", quoted_text("off")),
+        Reuse::Watch => line(text, "reuse", quoted_text("watch")),
         Reuse::Always => line(text, "reuse", quoted_text("always")),
         Reuse::Attested => line(text, "reuse", quoted_text("attested")),
     }

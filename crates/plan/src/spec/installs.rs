@@ -55,7 +55,7 @@ fn prerequisite(missing: &MissingInstallation) -> String {
 // Proposes which saves start a check, from which runs its result may be taken, and the order of the checks, for the `proctor.toml` that
 // `proctor init` writes.
 
-/// Adds `paths` and `reuse = "own"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
+/// Adds `paths` and `reuse = "watch"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
 /// they are: any save starts them. A check that works in a directory of its own is started by such files anywhere: members of a
 /// workspace read each other.
 pub fn propose_triggers(plan: &mut Plan) {

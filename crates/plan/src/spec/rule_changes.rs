@@ -139,7 +139,7 @@ fn compare_actions(label: &str, old: &ActionTerms, new: &ActionTerms, found: &mu
     let recorded = |terms: &ActionTerms| ActionTerms {
         after: terms.after.clone().filter(|_| old.after.is_some()),
         paths: if is_taken_always { terms.paths.clone() } else { Vec::new() },
-        reuse: if is_taken_always { terms.reuse } else { Reuse::Off },
+        reuse: if is_taken_always { terms.reuse } else { Reuse::default() },
         ..terms.clone()
     };
     for one in differing_fields(label, &fields(&recorded(old)), &fields(&recorded(new))) {

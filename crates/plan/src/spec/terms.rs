@@ -115,7 +115,8 @@ fn action_terms(action: &Action, plan: &Plan) -> ActionTerms {
         paths: if is_found(plan) { Vec::new() } else { action.paths.clone() },
         writes: action.writes.clone(),
         after: Some(action.after.iter().map(|id| name_of(id, plan, naming)).collect()),
-        reuse: if is_found(plan) { Reuse::Off } else { action.reuse },
+        // Whether a save brings a run changes nothing of what a run does.
+        reuse: if is_found(plan) || action.reuse.is_never_in_a_run() { Reuse::default() } else { action.reuse },
     }
 }
 

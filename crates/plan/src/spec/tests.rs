@@ -512,7 +512,7 @@ fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    assert_eq!((text.matches("paths = [").count(), text.matches("reuse = \"own\"").count()), (3, 3), "{text}");
+    assert_eq!((text.matches("paths = [").count(), text.matches("reuse = \"watch\"").count()), (3, 3), "{text}");
     // What proctor does by itself is no rule of the project; what stands in its file is one.
     assert_eq!((plan_digest(&plan), plan_terms(&plan)), (plan_digest(&before), plan_terms(&before)));
     let again = resolved(&text, &quotes());

@@ -18,6 +18,7 @@ use super::whole_directory::SavedDirectory;
 use proctor_evidence::open_regular_file;
 use proctor_model::{Digest, EntryKind};
 use proctor_sandbox::process::clock;
+use proctor_sandbox::{EnvironmentAdditions, variables_of_checks};
 
 /// The largest file, in bytes, from which the path of a checkout is taken out. Another larger file is another content.
 const LARGEST_TEXT: u64 = 4 << 20;
@@ -136,6 +137,20 @@ fn may_name_root(path: &Path) -> bool {
 fn names_of_record(text: &[u8]) -> Vec<u8> {
     let lines = text.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b',').next().unwrap_or_default());
     lines.collect::<Vec<_>>().join(&b'\n')
+}
+
+/// Returns the digest of the variables that checks of a project get, without the path of its checkout. Variables of a single action stand
+/// in its plan.
+pub fn variables_digest(root: &Path, ambient: &BTreeMap<OsString, OsString>, settings: &EnvironmentAdditions) -> Digest {
+    let mut hasher = Sha256::new();
+    for (name, value) in variables_of_checks(ambient, settings) {
+        let value = without_root(value.as_bytes(), root.as_os_str().as_bytes());
+        for part in [name.as_bytes(), &value] {
+            hasher.update((part.len() as u64).to_be_bytes());
+            hasher.update(part);
+        }
+    }
+    Digest::from_hasher(hasher)
 }
 
 /// Returns a text with each occurrence of a path replaced that is not only the beginning of a longer name.
@@ -274,5 +289,31 @@ mod tests {
             assert_eq!(difference(&roots, &store).as_deref(), Some(path));
             assert_ne!(neutral(&roots[0], &store), neutral(&roots[1], &store), "{path}");
         }
+    }
+
+    #[test]
+    fn variables_are_equal_but_for_the_projects_own_path_and_what_no_check_gets() {
+        let settings = EnvironmentAdditions {
+            pass: vec!["LIGHT".into()],
+            from_file: vec![("MODE".into(), "a".into())],
+            secrets: vec!["KEY".into()],
+            ..EnvironmentAdditions::default()
+        };
+        let digest = |root: &str, changed: &[(&str, &str)]| {
+            let path = format!("{root}/.venv/bin:/usr/bin");
+            let usual = [("PATH", path.as_str()), ("LIGHT", "on"), ("KEY", "k"), ("HOME", "/h")];
+            let ambient = usual.iter().chain(changed).map(|(name, value)| (name.into(), value.into())).collect();
+            variables_digest(Path::new(root), &ambient, &settings)
+        };
+        let first = digest("/w/a", &[]);
+        assert_eq!((digest("/w/b", &[]), digest("/w/a", &[("SSH_AUTH_SOCK", "/run/1")])), (first, first));
+        let beside = ("PATH", "/w/a2/.venv/bin:/usr/bin");
+        let changes = [("LIGHT", "off"), ("KEY", "other"), ("TZ", "UTC"), ("LC_ALL", "C"), ("JAVA_HOME", "/jdk"), beside];
+        for changed in changes {
+            assert_ne!(digest("/w/a", &[changed]), first, "{changed:?}");
+        }
+        let other_file = EnvironmentAdditions { from_file: vec![("MODE".into(), "b".into())], ..settings.clone() };
+        let [one, other] = [&settings, &other_file].map(|settings| variables_digest(Path::new("/w"), &BTreeMap::new(), settings));
+        assert_ne!(one, other);
     }
 }

@@ -10,6 +10,16 @@ use proctor_evidence::Store;
 use proctor_index::StoreIndex;
 use proctor_model::{Activity, Approval, CommandExit, Freshness, KnownFrom, LastVerdict, OverallResult, StaleReason, TddState};
 
+/// Whether a run of another checkout, or an earlier run, that judged just the present files is an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownAsked {
+    Never,
+    /// Where the task has no fresh verdict of its own.
+    WithoutOwn,
+    /// In place of the task's own verdict, too: that says nothing of the variables with which it was made.
+    InAnyCase,
+}
+
 /// The verdict of a run that judged the present content, and where it comes from.
 pub(super) struct KnownVerdict {
     pub(super) freshness: Freshness,
@@ -34,9 +44,11 @@ pub(super) fn known_verdict(
     (plan, own, tdd): (&PlanFacts<'_>, &Freshness, &TddState),
 ) -> KnownAnswer {
     let may_be_known = match own {
-        Freshness::NoVerdict | Freshness::Stale(StaleReason::Tree | StaleReason::TreeAndPlan | StaleReason::Plan) => true,
-        Freshness::Fresh { .. }
-        | Freshness::Running
+        Freshness::NoVerdict | Freshness::Stale(StaleReason::Tree | StaleReason::TreeAndPlan | StaleReason::Plan) => {
+            question.known != KnownAsked::Never
+        }
+        Freshness::Fresh { .. } => question.known == KnownAsked::InAnyCase,
+        Freshness::Running
         | Freshness::Queued
         | Freshness::Stale(
             StaleReason::DigestVersion
@@ -55,7 +67,7 @@ pub(super) fn known_verdict(
     };
     let is_by_approved_rules = plan.approval == Approval::Approved && plan.changed.is_empty() && look.left.is_empty();
     // A cycle counts attempts, so each of its runs is made.
-    if !question.asks_for_known || !may_be_known || !is_by_approved_rules || look.activity != Activity::Idle || tdd.started {
+    if !may_be_known || !is_by_approved_rules || look.activity != Activity::Idle || tdd.started {
         return KnownAnswer::NotAsked;
     }
     match find(store, index, question, (look, plan)) {

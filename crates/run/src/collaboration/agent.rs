@@ -19,8 +19,8 @@ use proctor_model::{
     newest_fresh_failure,
 };
 use proctor_project::{
-    DescribedProject, Evidence, ProjectError, ProjectScope, RetestRefusal, ToolchainNames, Workspace, changed_toolchains,
-    current_toolchains, read_debt, sealed_report,
+    DescribedProject, Evidence, KnownAsked, ProjectError, ProjectScope, RetestRefusal, ToolchainNames, Workspace,
+    changed_toolchains, current_toolchains, read_debt, sealed_report,
 };
 use proctor_tree::TreeHints;
 
@@ -67,7 +67,7 @@ pub fn completion_now(
     described: DescribedProject<'_>,
     task: &TaskId,
 ) -> Result<TaskCompletion, ProjectError> {
-    let standing = workspace.project_status(scope, Ok(described), &[], (&TreeHints::Everything, false))?;
+    let standing = workspace.project_status(scope, Ok(described), &[], (&TreeHints::Everything, KnownAsked::Never))?;
     completion(&workspace.evidence.store, &workspace.runner.ambient, &standing, task)
 }
 

@@ -31,7 +31,7 @@ impl Performer<'_, '_> {
         let surveyed = survey.finish(pinned(index));
         self.installed.remember_digests(&mut self.evidence.index, &request.scope.project, &surveyed)?;
         let mut of_checks = BTreeMap::new();
-        let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_off());
+        let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_never_in_a_run());
         for check in checks.filter(|_| surveyed.certainty == DigestCertainty::Known) {
             let Some(tree) = relevant_tree(index, &check.paths) else { continue };
             let inputs = CheckInputs {

@@ -87,7 +87,9 @@ fn whoever_asks_for_a_run_gets_one_unless_the_setting_says_always() {
         (AnAttempt, Request, false, false),
     ] {
         let reuse_context = ReuseContext { trigger, asked };
-        assert!(!may_reuse(Reuse::Off, reuse_context), "{reuse_context:?}");
+        for reuse in [Reuse::Off, Reuse::Own] {
+            assert!(!may_reuse(reuse, reuse_context), "{reuse_context:?}");
+        }
         assert_eq!(
             (may_reuse(Reuse::Watch, reuse_context), may_reuse(Reuse::Always, reuse_context)),
             (watch, always),

@@ -7,7 +7,7 @@ use crate::event::RunFinish;
 use crate::worker::places::PlaceKind;
 use crate::worker::queue::{NextTask, TaskQueue};
 use crate::worker::{FinishedRun, RunFailure, WorkerReport, WorkerState, WorkerTask};
-use proctor_project::ProjectError;
+use proctor_project::{KnownAsked, ProjectError};
 use proctor_sandbox::process::return_free_memory;
 
 /// The time limit for compiling Python modules after a run, while no request waits. A new request ends the compilation
@@ -84,7 +84,9 @@ impl WorkerState {
                 queue.end_run();
                 WorkerReport::Over(Box::new(finished))
             }
-            WorkerTask::Look(ticket, wanted, hints) => WorkerReport::Looked(ticket, Box::new(self.look(&wanted, &hints))),
+            WorkerTask::Look(ticket, wanted, hints) => {
+                WorkerReport::Looked(ticket, Box::new(self.look(&wanted, (&hints, KnownAsked::WithoutOwn))))
+            }
             WorkerTask::Errand(errand) => WorkerReport::Errand(Box::new(self.go_on_errand(&errand))),
             WorkerTask::FindQuestion(task) => WorkerReport::Question(self.question_of(&task)),
             WorkerTask::Approve(question) => WorkerReport::Approved(self.approve(&question)),

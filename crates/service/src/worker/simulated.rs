@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::effect::Order;
 use crate::worker::queue::{NextTask, TaskQueue, WorkingPost};
 use crate::worker::{FinishedRun, LookTicket, RunFailure, UnknownCheck, Worker, WorkerTask, end_by_known_verdict, may_be_known};
-use proctor_model::{Action, Post, ProjectStatus, StopReason, TaskId};
+use proctor_model::{Action, KnownFrom, LastVerdict, Post, ProjectStatus, StopReason, TaskId};
 use proctor_project::{ProjectError, RunOutcome};
 use proctor_sandbox::process::Control;
 use proctor_tree::TreeHints;
@@ -84,8 +84,15 @@ pub(crate) fn of_unknown_check(order: &Order, checks: &[Action]) -> Option<Finis
     Some(FinishedRun::failed(order, crate::event::RunFinish::Failed, RunFailure::UnknownCheck(unknown)))
 }
 
-/// The end of a run for which an earlier verdict on the same files stands, if one does. `look` compares the files with the verdicts.
+/// The end of a run for which an earlier verdict on the same files stands, if one does. `look` compares the files with the verdicts. In a
+/// simulation the variables are always those of the last run.
 pub(crate) fn known(order: &Order, checks: &[Action], look: impl FnOnce() -> ProjectStatus) -> Option<FinishedRun> {
+    let of_last = |verdict: &LastVerdict| KnownFrom { run: verdict.run_id.clone(), root: None, condition: None, attested: None };
+    let look = || {
+        let mut standing = look();
+        standing.tasks.iter_mut().for_each(|task| task.known = task.verdict.as_ref().map(of_last));
+        standing
+    };
     may_be_known(order, checks)
         .then(look)
         .and_then(|standing| end_by_known_verdict(order, checks, &standing))

@@ -153,6 +153,10 @@ pub struct EnvironmentV2 {
     pub digest: Digest,
     /// The names of the variables that were passed on, sorted.
     pub names: Vec<String>,
+    /// The digest of the variables that checks got because of where proctor was started and what the settings pass on, without the
+    /// project's own path; absent in reports of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub variables: Option<Digest>,
     /// The programs, lock files, environments (directories of installed packages) and plugins that the digest covers, each
     /// with a digest of its own.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]

@@ -3,8 +3,8 @@
 use proctor_wire::wire;
 
 use proctor_model::{
-    Digest, DurationMs, EvidenceFile, FewerTests, LimitKind, OverallStatus, PlanNote, PlanOrigin, Problem, RunId, TaskId,
-    Timestamp, Trigger, ViolationRecord,
+    Digest, DurationMs, EvidenceFile, FewerTests, KnownFrom, LimitKind, OverallStatus, PlanNote, PlanOrigin, Problem, RunId,
+    TaskId, Timestamp, Trigger, ViolationRecord,
 };
 
 use super::action::ActionResultV2;
@@ -25,6 +25,9 @@ pub struct ExecutionReportV2 {
     pub generated_at: Timestamp,
     /// The program that built the report: `proctor 0.1.0`.
     pub generated_by: String,
+    /// Where the report comes from, in what `proctor run --known --json` prints without a run. No stored report has it: without this key the
+    /// document has the hash that it names.
+    pub known_from: Option<KnownFrom>,
     /// The project that was tested (added to the original format).
     pub project: ProjectV2,
     /// The task that the run was for, and the plan that checks it.

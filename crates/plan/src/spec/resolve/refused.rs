@@ -110,7 +110,7 @@ mod tests {
             );
             let configuration = config::read(&text, "proctor.toml").expect("it can be read");
             let plan = plan(&configuration, &DiskFiles::new(directory.path()), "project").expect("a plan");
-            !plan.steps[0].reuse.is_off()
+            !plan.steps[0].reuse.is_never_in_a_run()
         };
         let image = format!("docker://a@sha256:{}", proctor_model::Digest::of(b"image"));
         assert_eq!(
