@@ -113,7 +113,7 @@ fn linked_packages_and_members_of_a_workspace_are_inputs() {
     ]);
     fs::create_dir_all(beside.base.join("repo/node_modules/@acme")).expect("a writable directory");
     symlink("../../packages/core", beside.base.join("repo/node_modules/@acme/core")).expect("a link");
-    assert_eq!(beside.taken(), ["../Cargo.toml", "../crates/one", "../go.work", "../go/lib", "../packages/core"]);
+    assert_eq!(beside.taken(), ["../Cargo.toml", "../crates/one", "../go/lib", "../go.work", "../packages/core"]);
     // A linked `node_modules` of another checkout leads to that checkout's packages.
     beside.write("other/packages/core/index.js", "");
     fs::remove_file(beside.base.join("repo/node_modules/@acme/core")).expect("our link");
