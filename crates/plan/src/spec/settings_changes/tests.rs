@@ -248,7 +248,7 @@ fn differing(before: &Plan, now: &Plan) -> RuleDifference {
 #[test]
 fn a_change_of_every_setting_is_named_and_asked_for_first_where_its_row_says_so() {
     let root = project();
-    let is_asked_first = |key: &str| row_of(key).is_some_and(|row| row.asked != Asked::After);
+    let is_asked_first = |key: &str| row_of(key).is_some_and(|(_, asked)| asked != Asked::After);
     for Row(key, before, strict, weak) in ROWS {
         let [strict, weak] = [strict, weak].map(|lines| planned(&root, &format!("{before}{lines}\n")));
         let (there, back) = (differing(&strict, &weak), differing(&weak, &strict));
