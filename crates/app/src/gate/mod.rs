@@ -154,7 +154,7 @@ pub(crate) fn look(
     let beside = last.as_ref().unwrap_or(&trusted).commit().filter(|beside| *beside != commit);
     let base = match beside {
         // What only the trusted branch has since the two parted is nothing that the commit takes away. What a push replaces is gone there.
-        Some(base) if last.is_none() && !trusted.is_because(TrustedBecause::Target) => {
+        Some(base) if !says_nothing && !trusted.is_because(TrustedBecause::Target) => {
             let parted = storage.merge_base(base, commit).unwrap_or(base);
             if parted != base {
                 policy_from.push_str(&format!("; compared with {}, where the commit left it", &parted.hex()[..12]));
