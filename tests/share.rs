@@ -89,8 +89,8 @@ fn not_believed(project: &Project) -> String {
 /// Makes sure that a proof of the commit is not taken from CI's word either, and that nobody is told of it.
 #[track_caller]
 fn not_proved(team: &Team) {
-    let gated = team.colleague.proctor(["gate"]).status(5).stdout;
-    assert!(!gated.contains("attest"), "{gated}");
+    let gated = team.colleague.proctor(["gate"]).any_status();
+    assert!(gated.status != 0 && !gated.stdout.contains("attested by "), "{}", gated.snapshot());
 }
 
 /// Has the trusted branch say something else, and fetches it.

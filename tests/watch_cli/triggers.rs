@@ -141,7 +141,7 @@ fn a_wrong_configuration_is_shown_and_watching_goes_on() {
     assert_eq!(status_of(&verdict), "SUCCESS");
     assert_eq!(report_of(&project, &verdict)["stepExecution"]["results"][0]["name"], "renamed");
     project.save("proctor.toml", &right);
-    watch.wait_for_line("what is known", LATE, |line| line.contains("PASSED · nothing was run: these files are known from run "));
+    wait_for_verdict_on_the_tree(&project, &mut watch);
     watch.interrupt();
 }
 
