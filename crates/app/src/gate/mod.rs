@@ -270,7 +270,7 @@ pub(crate) fn look(
             let own = own.into_iter().map(|(_, record)| GateProof { record, is_own: true });
             let others = attested.proofs.drain(..).map(|record| GateProof { record, is_own: false });
             let change = (commit, base.map(|(base, _)| base));
-            let toolchains = ToolchainsNow::new(environment, &mut archive, root, &BTreeMap::new())?;
+            let toolchains = ToolchainsNow::new(environment, &mut archive, &repository.root, &BTreeMap::new())?;
             let by = AnswersBy { policy: &compared.policy, plans: &by.plans, changed: &|proof| toolchains.changed_since(proof) };
             let change = proof::judge_change(own.chain(others).collect(), storage, change, &by).unzip();
             judged.judgements.extend(change.0);

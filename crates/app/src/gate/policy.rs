@@ -152,6 +152,11 @@ impl Trusted {
         matches!(self, Self::Commit { why, .. } if *why == of)
     }
 
+    /// Returns whether whoever asks named the trusted commit.
+    pub(super) fn is_named(&self) -> bool {
+        matches!(self, Self::Commit { why: TrustedBecause::Named, .. })
+    }
+
     /// Returns the commit that the gate's policy comes from; `None` if it comes from a file or from proctor's defaults.
     pub(super) fn commit(&self) -> Option<ObjectId> {
         match self {
