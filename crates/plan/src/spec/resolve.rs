@@ -70,8 +70,9 @@ fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_nam
 ///
 /// Returns the same errors as [`resolve`] for configured checks and as [`discover`] for discovered ones.
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
-    let plan = plan_of_rules(configuration, files, project_name)?;
-    Ok(note_what_is_not_run(plan, configuration, &FilesAfterPrerequisites::of(configuration, files)))
+    let files = &FilesAfterPrerequisites::of(configuration, files);
+    let plan = make(configuration, files, project_name)?;
+    Ok(note_what_is_not_run(plan, configuration, files))
 }
 
 /// Makes the plan of a project as [`plan`] does, for a comparison of rules: nobody looks for what no check runs.
@@ -80,7 +81,10 @@ pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_nam
 ///
 /// The same as of [`plan`].
 pub fn plan_of_rules(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
-    let files = &FilesAfterPrerequisites::of(configuration, files);
+    make(configuration, &FilesAfterPrerequisites::of(configuration, files), project_name)
+}
+
+fn make(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let make = if configuration.checks.is_empty() { discover } else { resolve };
     make(configuration, files, project_name)
 }

@@ -341,26 +341,20 @@ fn settings_without_checks_keep_the_discovered_checks() {
 }
 
 #[test]
-fn finders_search_only_for_tools_that_a_check_has_and_no_plan_is_made_again_while_nothing_changed() {
-    let files = quotes().and("Makefile", "check:\n\ttrue\n");
-    let made = |text: &str| {
+fn no_plan_is_made_again_while_the_files_that_were_asked_answer_the_same() {
+    let files = quotes().and("Makefile", "check:\n\ttrue\n").and("web/app.ts", "");
+    for text in ["[[check]]\nname = \"make\"\ncommand = [\"make\", \"check\"]\n", ""] {
         let configuration = read(text, "proctor.toml").expect("a right text");
         let made = PlannedBefore::make(&configuration, &files, "quotes");
-        assert_eq!(made.planned, plan(&configuration, &files, "quotes"));
-        assert!(made.holds(&configuration, &files), "nothing has changed");
-        assert!(made.holds(&configuration, &files.clone().and("src/new.py", "")), "nobody reads a source file");
-        (configuration, made)
-    };
-    let (with_pytest, without) =
-        (files.clone().and("pytest.ini", "[pytest]\n"), files.clone().and("Makefile", "test:\n\tpytest\n"));
-    let (configuration, of_make) = made("[[check]]\nname = \"make\"\ncommand = [\"make\", \"check\"]\n");
-    assert!(of_make.holds(&configuration, &with_pytest), "no finder finds this command");
-    assert!(!of_make.holds(&configuration, &without), "the Makefile says which tests the project has");
-    assert!(!of_make.holds(&Configuration::default(), &files), "other settings have another plan");
-    let (configuration, of_pytest) = made("[[check]]\nname = \"tests\"\ncommand = [\"pytest\", \"-q\"]\n");
-    assert!(!of_pytest.holds(&configuration, &with_pytest), "the finder of pytest could find the same command");
-    let (configuration, of_all) = made("");
-    assert!(!of_all.holds(&configuration, &with_pytest), "every finder searched");
+        assert_eq!(made.planned, plan(&configuration, &files, "quotes"), "{text}");
+        let holds = |path: &str, content: &str| made.holds(&configuration, &files.clone().and(path, content));
+        assert!(holds("Makefile", "check:\n\ttrue\n"), "{text}: nothing has changed");
+        assert!(holds("web/app.ts", "saved"), "{text}: nobody reads a source file");
+        assert!(!holds("Makefile", "test:\n\tpytest\n"), "{text}: it says which tests the project has");
+        assert!(!holds("pyproject.toml", "[tool.mypy]\n"), "{text}: it names tools");
+        let other = read("[run]\nparallel = true\n", "proctor.toml").expect("a right text");
+        assert!(!made.holds(&other, &files), "{text}: other settings may have another plan");
+    }
 }
 
 #[test]
