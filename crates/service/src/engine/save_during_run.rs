@@ -4,7 +4,7 @@ use crate::effect::{Effect, Notice};
 use crate::engine::Engine;
 use crate::engine::stage::{Stage, StopProgress};
 use crate::event::SavedContent;
-use proctor_model::{OnChange, StopReason};
+use proctor_model::{OnChange, StopReason, TaskId};
 
 /// How a burst of saves affects the run under way. In every case the newest tree is tested next, so no save is lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,17 +52,22 @@ impl Engine {
         }
     }
 
-    /// Forgets a save that the run under way tests too. A run of named checks gives no verdict, so the save is tested after it. After
-    /// any other save, restarts the run or lets it finish, unless that is decided already.
+    /// Forgets a save that the run under way tests too. A run of named checks gives no verdict, and a task that had its turn before and has
+    /// none was run without the save, so the save is tested after the run then. After any other save, restarts the run or lets it finish, unless that is decided already.
     pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
         match (content, &self.stage) {
             (SavedContent::Same, _) => {
-                self.burst = self.burst.take().filter(|_| self.is_of_named_checks);
+                self.burst = self.burst.take().filter(|_| self.is_of_named_checks || self.lacks_verdict_of_others());
                 Vec::new()
             }
             (SavedContent::Different, Stage::Running(StopProgress::Going)) => self.on_save_during_run(),
             (SavedContent::Different, _) => Vec::new(),
         }
+    }
+
+    fn lacks_verdict_of_others(&self) -> bool {
+        let lacks = |task: &TaskId| self.known.get(task).is_some_and(|known| known.last_tree.is_none() && !known.is_held);
+        self.settings.tasks.iter().any(|task| *task != self.current && lacks(task))
     }
 
     /// Restarts the run under way or lets it finish, because a burst of saves has ended.

@@ -57,6 +57,11 @@ const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
     ("a full disk at the seal", SLOW, &[(200, 0, Operation::FillDisk { lasts: 5_000 }), (20, 0, WAIT)]),
     ("a request before the first look has ended", Shape { look_takes: 100, ..TWO }, &[(3, 0, NAMED)]),
     ("a save that a run of named checks tests", Shape { look_takes: 100, ..SLOW }, &[(800, 0, NAMED), (5, 0, SAVE)]),
+    (
+        "a configuration that is mended when the first task has failed and before the second one is run",
+        TWO,
+        &[(1_500, 0, Operation::BreakConfiguration), (449, 0, SAVE), (2, 0, Operation::MendConfiguration)],
+    ),
     ("a save that moves the second task's run", Shape { is_in_place: true, ..TWO }, &[(450, 0, OTHER)]),
     ("a copied file that the second task tests first", Shape { writes: Writes::CopiesSame, ..TWO }, &[]),
     (
