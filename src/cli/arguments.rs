@@ -461,11 +461,9 @@ impl Arguments {
             return Self::from_arg_matches(&matches);
         }
         let read = |words: &[OsString]| group_commands(Self::command()).try_get_matches_from(words);
+        let first = words.get(1).map(|word| format!("'{}'", word.display())).unwrap_or_default();
         let matches = match read(&words) {
-            // What is unknown stands below another command.
-            Err(error) if words.get(1).is_none_or(|first| !error.to_string().contains(&format!("'{}'", first.display()))) => {
-                Err(error)
-            }
+            Err(error) if !error.to_string().contains(&first) => Err(error),
             Err(error) => match places_of_unknown(&error).as_slice() {
                 [(parent, command)] if ONCE_AT_THE_TOP.contains(&command.as_str()) => {
                     note(&format!("note: `proctor {command}` is `proctor {parent} {command}`"));

@@ -61,7 +61,7 @@ fn a_run_is_shown_as_it_was() {
       ✓ a                    done <time>
       ✓ b                    done <time>
       note: configuration changed since the last run: proctor.toml
-    PASSED · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+    PASSED · evidence/default/runs/<run>/execution-report.json
     ");
     let ids: Vec<String> = project.store().committed_runs().iter().map(|run| run["runId"].as_str().unwrap().to_owned()).collect();
     let number = ids[0].rsplit('-').next().unwrap().trim_start_matches('0').to_owned();
@@ -77,7 +77,7 @@ fn a_run_is_shown_as_it_was() {
                    │ first
                    all of its output: `proctor show 1 --log a`
               ✓ b                    done <time>
-            FAILED · a failed · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+            FAILED · a failed · evidence/default/runs/<run>/execution-report.json
             ");
         }
     }

@@ -97,7 +97,7 @@ fn an_interrupted_run_is_sealed_without_a_verdict_and_cleaned_up_after() {
               - slow                 stopped <time>
               ✓ tidy up              done <time>
               note: configuration changed since the last run: proctor.toml
-            INTERRUPTED · no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+            INTERRUPTED · no verdict · evidence/default/runs/<run>/execution-report.json
             --- stderr
             stopping; Ctrl-C again kills
             ");
@@ -147,7 +147,7 @@ fn a_tree_that_moves_under_the_run_has_no_verdict() {
       ✓ writes               done <time>
       note: configuration changed since the last run: proctor.toml
       in place: the checks ran in the project, not on a snapshot: `[sandbox]` has `snapshot = "off"`
-    MOVED · snapshots/new.txt changed while the checks ran, no verdict · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+    MOVED · snapshots/new.txt changed while the checks ran, no verdict · evidence/default/runs/<run>/execution-report.json
     --- stderr
     snapshots/new.txt changed while the checks ran: they are run once more
     hint: if the checks write this themselves, add to `[watch]` in proctor.toml: ignore = ["/snapshots/new.txt"]
