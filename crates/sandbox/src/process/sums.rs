@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_command_that_failed_with_as_many_processes_as_there_may_be_met_their_limit() {
-        let ended = |code| EndedChild { status: LeaderStatus::Exited { code }, usage: Default::default() };
+        let ended = |code| EndedChild { status: LeaderStatus::Exited { code }, usage: Default::default(), used_git: false };
         let of = |most| Sums { most_processes: most, ..Sums::default() };
         // The tests' own machine has at least one other process, and fewer than a million.
         assert_eq!(of(Some(1)).exceeded_at_end(&ended(1)), Some(LimitKind::Pids));
