@@ -83,8 +83,14 @@ fn a_row_of_failures_goes_on_over_runs_that_say_nothing() {
     assert_eq!(shown.failing, Some((Timestamp::from_millis(2000), 3)));
     let mended = streak("pytest", &[run(1, "a", &[1]), run(2, "a", &[])]);
     assert_eq!((mended.ends.as_slice(), mended.failing, mended.flaky), (&[CheckEnd::Flaky, CheckEnd::Passed][..], None, 1));
-    let undone =
-        streak("pytest", &[run(1, "a", &[]), run(2, "b", &[1]), CheckRun { reused: Some(run_id(1)), ..run(3, "a", &[]) }]);
+    let undone = streak(
+        "pytest",
+        &[
+            run(1, "a", &[]),
+            run(2, "b", &[1]),
+            CheckRun { reused: Some(RunId::new(Timestamp::from_millis(0), 1)), ..run(3, "a", &[]) },
+        ],
+    );
     assert_eq!((undone.ends, undone.failing, undone.flaky), (vec![CheckEnd::Passed, failed, CheckEnd::Passed], None, 0));
     let many: Vec<CheckRun> = (1..=50).map(|number| run(number, &number.to_string(), &[])).collect();
     assert_eq!(streak("pytest", &many).ends.len(), 20);
