@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(fold(&whole, 60), whole);
         }
         let printed = "       │   E  it says \"a few\" words more";
-        assert_eq!(fold(printed, 40), "       │   E  it says \"a few\" words\n       │     more", "also in quotes");
+        assert_eq!(fold(printed, 38), "       │   E  it says \"a few\" words\n       │     more", "also in quotes");
     }
 
     #[test]

@@ -291,7 +291,8 @@ impl<'a> Finder<'a> {
         let place = if path.starts_with(self.search.root) { ManifestPlace::InProject } else { ManifestPlace::Beside };
         // What a program beside the project imports decides as much as the program.
         let is_program = || name.rsplit_once('.').is_some_and(|(_, ending)| PROGRAM_ENDINGS.contains(&ending));
-        if !may_lead_out(name) && !(place == ManifestPlace::Beside && is_program()) {
+        let may_lead_out = may_lead_out(name) || place == ManifestPlace::Beside && is_program();
+        if !may_lead_out {
             return;
         }
         let Some(text) = self.text_of(path) else { return };

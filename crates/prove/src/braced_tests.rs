@@ -130,8 +130,8 @@ pub(crate) fn fits_title(title: &str, name: &str) -> bool {
     let Some(mut rest) = name.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
         return false;
     };
-    let mut is_next = |part: &String| rest.split_once(part.as_str()).inspect(|(_, behind)| rest = *behind).is_some();
-    parts[1..parts.len() - 1].iter().all(|part| is_next(part))
+    let is_next = |part: &String| rest.split_once(part.as_str()).inspect(|(_, behind)| rest = *behind).is_some();
+    parts[1..parts.len() - 1].iter().all(is_next)
 }
 
 /// Returns the parts of a title between its placeholders; a single one if it has none.

@@ -45,8 +45,8 @@ pub(crate) struct Trials<'a> {
     /// The name of the directory for what the commands leave.
     run_id: RunId,
     manifests: BTreeSet<String>,
-    system: SystemPlaces,
-    references: KnownReferences,
+    /// What is looked for once for all commands.
+    looked: (SystemPlaces, KnownReferences),
     made: u32,
     networks: RunNetworks,
     /// The looks at what the commands see outside of the project; `None` once their result is recorded.
@@ -89,7 +89,7 @@ impl<'a> Trials<'a> {
             return Err(CommandError::new(CommandExit::PersonNeeded, message).hint("`proctor approve` shows and approves them"));
         }
         let base = *copies.map_err(|reason| in_place(&reason))?;
-        runner.preparation.open(&held.lock).map_err(|error| failed(error.into()))?;
+        runner.preparation.open(&held.lock).map_err(failed)?;
         let layers = RunLayers::begin(&base.directory).map_err(|error| failed(error.into()))?;
         let number = held.ledger.next_run_number().map_err(|error| failed(error.into()))?;
         let run_id = RunId::new(clock::now(), number);
@@ -99,22 +99,8 @@ impl<'a> Trials<'a> {
         let survey = installed.begin_environment_survey(&evidence.store, &request.scope.project, seen(), extent);
         let toolchains = installed.begin_toolchain_survey(&evidence.store, seen(), ToolchainDepth::Usual);
         let (surveys, networks) = (Some((survey, toolchains)), RunNetworks::default());
-        let (system, references) = (SystemPlaces::look(), KnownReferences::default());
-        Ok(Self {
-            workspace,
-            held,
-            request,
-            base,
-            layers,
-            run_id,
-            manifests,
-            system,
-            references,
-            networks,
-            made: 0,
-            surveys,
-            deadline: None,
-        })
+        let looked = (SystemPlaces::look(), KnownReferences::default());
+        Ok(Self { workspace, held, request, base, layers, run_id, manifests, looked, networks, made: 0, surveys, deadline: None })
     }
 
     /// Returns the index of the working tree, and the directory with its copy.
@@ -201,8 +187,8 @@ impl<'a> Trials<'a> {
     fn surroundings(&self) -> ActionSurroundings<'_> {
         let Workspace { evidence, runner, .. } = &*self.workspace;
         let store = &evidence.store;
-        let (manifests, networks, system) = (&self.manifests, &self.networks, &self.system);
-        ActionSurroundings { runner, store, request: self.request, manifests, networks, system, references: &self.references }
+        let (manifests, networks, (system, references)) = (&self.manifests, &self.networks, &self.looked);
+        ActionSurroundings { runner, store, request: self.request, manifests, networks, system, references }
     }
 
     /// Returns what is mounted in the place of the project: the layer over the copies, and the installed packages as they are.

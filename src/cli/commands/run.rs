@@ -122,10 +122,11 @@ pub(super) fn run_task(
         }
         MadeRun::Own(carried) => carried,
     };
-    if matches!(carried, RunOutcome::NotApproved(_)) && output == RunOutput::Screen {
-        if approve::ask_in_place(opened, &loaded.plan, environment, control)? {
-            carried = proctor_app::run::run(environment, wish, loaded, (opened, control), &mut show)?;
-        }
+    if matches!(carried, RunOutcome::NotApproved(_))
+        && output == RunOutput::Screen
+        && approve::ask_in_place(opened, &loaded.plan, environment, control)?
+    {
+        carried = proctor_app::run::run(environment, wish, loaded, (opened, control), &mut show)?;
     }
     Ok(match sealed_of(environment, &loaded.plan.task, carried)? {
         Some(sealed) => {

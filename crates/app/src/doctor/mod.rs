@@ -62,7 +62,7 @@ pub fn examine_machine(
         network: configuration.sandbox.network,
         network_obstacle: RunNetwork::make(environment.executable(), NetworkAccess::Loopback).err(),
         around: look_around(environment, &mut launcher, &request)?,
-        service: service,
+        service,
         remote: Some(&configuration.remote.server.value)
             .filter(|server| !server.endpoint.is_empty())
             .map(|server| ask_approved(environment, server, &root, &plan.settings))

@@ -35,7 +35,6 @@ mod confine;
 mod control;
 mod covers;
 mod early;
-#[expect(clippy::disallowed_methods, reason = "a child that is to have the terminal cannot be the launcher's, which has none")]
 mod frames;
 #[expect(clippy::disallowed_methods, reason = "this is the one place that signals")]
 mod group;
