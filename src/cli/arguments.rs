@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::cli::evidence_arguments::{ExportOptions, KeyOptions, PruneOptions, VerifyOptions};
@@ -22,7 +21,6 @@ use crate::cli::service_arguments::{
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
 use proctor_model::{NextNode, Phase};
-use proctor_plan::config::nearest;
 use proctor_project::IdentityAnswer;
 
 /// Run a project's checks on save, with a verdict bound to the exact tree and hashed evidence for it
@@ -464,13 +462,13 @@ impl Arguments {
         let first = words.get(1).map(|word| format!("'{}'", word.display())).unwrap_or_default();
         let matches = match read(&words) {
             Err(error) if !error.to_string().contains(&first) => Err(error),
-            Err(error) => match places_of_unknown(&error).as_slice() {
+            Err(error) => match help::places_of_unknown(&error).as_slice() {
                 [(parent, command)] if ONCE_AT_THE_TOP.contains(&command.as_str()) => {
                     note(&format!("note: `proctor {command}` is `proctor {parent} {command}`"));
                     words.insert(1, parent.into());
                     read(&words)
                 }
-                _ => Err(name_nested_command(error)),
+                _ => Err(help::name_nested_command(error)),
             },
             read => read,
         };
@@ -480,46 +478,6 @@ impl Arguments {
 
 /// Commands that have moved below another command.
 const ONCE_AT_THE_TOP: &[&str] = &["add", "remove", "list", "daemon", "diff", "anchor"];
-
-/// Returns the commands that have an unknown command below them, each with its name.
-fn places_of_unknown(error: &clap::Error) -> Vec<(String, String)> {
-    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return Vec::new() };
-    let program = Arguments::command();
-    let parents = program.get_subcommands().filter(|command| command.find_subcommand(unknown).is_some());
-    parents.map(|command| (command.get_name().to_owned(), unknown.clone())).collect()
-}
-
-/// Commands that earlier versions had, and what is to be done in their place.
-const GONE: &[(&str, &str)] = &[
-    (
-        "archive",
-        "runs are kept as directories; `proctor export RUN --output RUN.tar.zst` packs a copy of one, `proctor prune` removes old ones",
-    ),
-    ("tasks", "write `proctor init --tasks`"),
-];
-
-/// Returns the error about an unknown command. Where commands below others have its name, as `install` stands below `service` and `hook`,
-/// the error names these.
-fn name_nested_command(error: clap::Error) -> clap::Error {
-    let program = Arguments::command();
-    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return error };
-    if let Some((_, way_out)) = GONE.iter().find(|(name, _)| name == unknown) {
-        return program
-            .clone()
-            .error(ErrorKind::InvalidSubcommand, format!("there is no command `proctor {unknown}` any more: {way_out}"));
-    }
-    let places = places_of_unknown(&error);
-    if places.is_empty() {
-        let meant =
-            nearest(unknown, program.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name));
-        let Some(meant) = meant.filter(|_| error.get(ContextKind::SuggestedSubcommand).is_none()) else { return error };
-        let text = format!("there is no command `proctor {unknown}`: did you mean `proctor {meant}`?");
-        return program.clone().error(ErrorKind::InvalidSubcommand, text);
-    }
-    let places: Vec<String> = places.iter().map(|(parent, command)| format!("`proctor {parent} {command}`")).collect();
-    let text = format!("there is no command `proctor {unknown}`: write {}", places.join(" or "));
-    program.clone().error(ErrorKind::InvalidSubcommand, text)
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,13 @@
 //! The list of commands in `proctor --help`. The commands for every day come first, with a description; the others are named by group,
-//! so that the list fits a screen.
+//! so that the list fits a screen. And what is said about a command that there is not.
 
 use std::fmt::Write as _;
 
-use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Command, CommandFactory as _};
+
+use crate::cli::arguments::Arguments;
+use proctor_plan::config::nearest;
 
 /// The commands that are listed with their description.
 const EVERY_DAY: &[&str] = &["run", "watch", "status", "wait", "show", "log", "init", "plan", "why", "doctor"];
@@ -47,6 +51,45 @@ pub(crate) fn group_commands(program: Command) -> Command {
          `proctor COMMAND --help` says more about one command."
     );
     program.help_template(template)
+}
+
+/// Returns the commands that have an unknown command below them, each with its name.
+pub(crate) fn places_of_unknown(error: &clap::Error) -> Vec<(String, String)> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return Vec::new() };
+    let program = Arguments::command();
+    let parents = program.get_subcommands().filter(|command| command.find_subcommand(unknown).is_some());
+    parents.map(|command| (command.get_name().to_owned(), unknown.clone())).collect()
+}
+
+/// Commands that earlier versions had, and what is to be done in their place.
+const GONE: &[(&str, &str)] = &[
+    (
+        "archive",
+        "runs are kept as directories; `proctor export RUN --output RUN.tar.zst` packs a copy of one, `proctor prune` removes old ones",
+    ),
+    ("tasks", "write `proctor init --tasks`"),
+];
+
+/// Returns the error about an unknown command. Where commands below others have its name, as `install` stands below `service` and `hook`,
+/// the error names these.
+pub(crate) fn name_nested_command(error: clap::Error) -> clap::Error {
+    let program = Arguments::command();
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else { return error };
+    if let Some((_, way_out)) = GONE.iter().find(|(name, _)| name == unknown) {
+        return program
+            .clone()
+            .error(ErrorKind::InvalidSubcommand, format!("there is no command `proctor {unknown}` any more: {way_out}"));
+    }
+    let places = places_of_unknown(&error);
+    if places.is_empty() {
+        let meant = nearest(unknown, program.get_subcommands().filter(|command| !command.is_hide_set()).map(Command::get_name));
+        let Some(meant) = meant.filter(|_| error.get(ContextKind::SuggestedSubcommand).is_none()) else { return error };
+        let text = format!("there is no command `proctor {unknown}`: did you mean `proctor {meant}`?");
+        return program.clone().error(ErrorKind::InvalidSubcommand, text);
+    }
+    let places: Vec<String> = places.iter().map(|(parent, command)| format!("`proctor {parent} {command}`")).collect();
+    let text = format!("there is no command `proctor {unknown}`: write {}", places.join(" or "));
+    program.clone().error(ErrorKind::InvalidSubcommand, text)
 }
 
 #[cfg(test)]

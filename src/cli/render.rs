@@ -368,8 +368,8 @@ mod tests {
         for whole in ["x".repeat(90), format!("`{}`", "a ".repeat(50)), format!("\"{}\"", "a ".repeat(50))] {
             assert_eq!(fold(&whole, 60), whole);
         }
-        let printed = "       │   E  it says \"a few\" words more";
-        assert_eq!(fold(printed, 38), "       │   E  it says \"a few\" words\n       │     more", "also in quotes");
+        let printed = "       │   E  it says \"a few\" words and more";
+        assert_eq!(fold(printed, 40), "       │   E  it says \"a few\" words and\n       │     more", "also in quotes");
     }
 
     #[test]

@@ -37,6 +37,7 @@ const KEYS: &[(&str, &str)] = &[
     ("actualDuration", "a measured time"),
     ("digest", "of the environment, with the machine's programs"),
     ("totalDuration", "a measured time"),
+    ("variables", "of the environment, with the machine's variables"),
     ("processId", "the program's own process"),
     ("reportHash", "over the whole report, with its times"),
 ];

@@ -136,7 +136,7 @@ fn some_checks_are_run_and_no_more_is_claimed() {
       - b                    skipped: not selected
       - c                    skipped: not selected
       ✓ tidy up              done <time>
-    PASSED · 1 of 3 checks · evidence/default/runs/<run>/execution-report.json
+    PASSED · 1 of 3 checks · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

@@ -1,11 +1,19 @@
 //! Errors of reading a git repository, as errors of commands.
 
+use std::path::Path;
+
 use crate::error::CommandError;
 use proctor_git::{GitReadError, GitStorage, ObjectProblem, RevisionError};
 use proctor_model::CommandExit;
 
 /// What to do where a clone lacks objects.
 pub(super) const WHOLE_CLONE: &str = "`git fetch --unshallow` fetches a whole history; or clone without `--depth` and `--filter`";
+
+/// Returns the error that a project is in no git repository.
+pub fn no_repository(root: &Path) -> CommandError {
+    CommandError::new(CommandExit::Usage, format!("`{}` is in no git repository", root.display()))
+        .hint("`proctor status` says whether the files as they are now are tested")
+}
 
 /// Converts an error of opening a repository into a command error.
 pub(super) fn from_opening_error(error: &GitReadError) -> CommandError {

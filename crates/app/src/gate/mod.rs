@@ -39,6 +39,7 @@ mod proof;
 
 pub use answer::{AcceptedBy, CommitGateV1, GateAnswer, NotRun, with_causes};
 pub use checkout::{MissingRun, RunOfCommit, has_check_on_request, is_checkout, missing_runs, run_missing};
+pub use errors::no_repository;
 pub use flips::FlippedCheck;
 pub use notes::{AttestedWhere, NotesAsked, NotesQuestion, RefusedAttestation, judge_commit};
 pub use policy::{AskedFor, signers, trusted};
@@ -74,12 +75,6 @@ pub struct GateQuestion<'a> {
 /// When it is in none, or git's files cannot be read.
 pub fn open_repository(root: &Path) -> Result<ProjectRepository, CommandError> {
     ProjectRepository::open(root).map_err(|error| from_opening_error(&error))?.ok_or_else(|| no_repository(root))
-}
-
-/// Returns the error that a project is in no git repository.
-pub fn no_repository(root: &Path) -> CommandError {
-    CommandError::new(CommandExit::Usage, format!("`{}` is in no git repository", root.display()))
-        .hint("`proctor status` says whether the files as they are now are tested")
 }
 
 /// Answers a question by the runs that there are. Nothing is run. An accepted commit is remembered: later ones are compared with it.

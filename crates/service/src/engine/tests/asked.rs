@@ -90,7 +90,8 @@ fn a_reload_does_not_hold_up_who_leaves() {
     let mut engine = engine();
     let (reload, leave) = (Event::Signal(OsSignal::Reload), Event::Signal(OsSignal::Terminate));
     assert!(!starts(&engine.handle_as_changed(Moment(1), reload.clone())));
-    assert_eq!(engine.handle_as_changed(Moment(2), leave), vec![Effect::Stop(StopReason::Terminated)]);
+    let told_and_stopped = vec![Effect::Show(Notice::Stopping), Effect::Stop(StopReason::Terminated)];
+    assert_eq!(engine.handle_as_changed(Moment(2), leave), told_and_stopped);
     assert!(engine.handle_as_changed(Moment(3), reload).is_empty());
     assert_eq!(
         engine.handle_as_changed(Moment(4), Event::Finished(RunFinish::Stopped)),
