@@ -15,7 +15,7 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 1_880,
-    "app": 10_150,
+    "app": 10_160,
     "evidence": 16_610,
     "git": 1_970,
     "govern": 2_340,
