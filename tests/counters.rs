@@ -14,7 +14,7 @@ const FEWEST_SHARED: usize = 3;
 /// Two types look alike if the common members are at least this percentage of the members of each type.
 const PERCENT_SHARED: usize = 60;
 /// The most rows that [`LOOK_ALIKES`] may have.
-const MOST_PAIRS: usize = 32;
+const MOST_PAIRS: usize = 33;
 
 /// Pairs of types that look alike for a reason, each with the reason. Names and rows are in alphabetical order.
 const LOOK_ALIKES: &[(&str, &str, &str)] = &[
@@ -58,6 +58,7 @@ const LOOK_ALIKES: &[(&str, &str, &str)] = &[
     ("TaskStatusV1", "VerdictStatus", "the socket's form"),
     ("TestCase", "TestRecordV1", "the form of a stored record"),
     ("TreeEntry", "TreeEntryV1", "the printed form"),
+    ("VerifyOptions", "VerifyQuestion", "the words that were typed, and the question with its project found"),
 ];
 
 /// The folders of types that are written to files or sent. Such a type may have the same name as the type that it
