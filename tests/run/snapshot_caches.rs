@@ -250,7 +250,7 @@ fn real_mypy_tests_two_saves_of_one_size_in_one_second() {
     let visible = mypy.parent().and_then(Path::parent).expect("an environment");
     let command = serde_json::to_string(&[&*mypy.display().to_string(), "-m", "mypy", "m.py"]).expect("strings can be written");
     let toml = format!(
-        "[sandbox]\nsnapshot = \"require\"\nvisible = [\"{}\"]\n[[check]]\nname = \"types\"\ncommand = {command}\n",
+        "[sandbox]\nsnapshot = \"require\"\nvisible = [\"{}\"]\n[run]\nreuse = \"off\"\n[[check]]\nname = \"types\"\ncommand = {command}\n",
         visible.display()
     );
     let project = Project::new().toml(&toml).file("m.py", "X: int = 1\n");
