@@ -11,7 +11,8 @@ one=$HOME/one
 
 make_project() { # DIRECTORY
   mkdir -p "$1"
-  printf '[[check]]\nname = "check"\ncommand = ["/bin/sh", "check.sh", "%s"]\n' "$cookie" >"$1/proctor.toml"
+  # Two of the working trees get the same content, and each runs.
+  printf '[run]\nreuse = "off"\n[[check]]\nname = "check"\ncommand = ["/bin/sh", "check.sh", "%s"]\n' "$cookie" >"$1/proctor.toml"
   cat >"$1/check.sh" <<'CHECK'
 grep -h -E '^(NoNewPrivs|Sig(Ign|Blk))' /proc/self/status
 if grep -q hold saved.txt; then
