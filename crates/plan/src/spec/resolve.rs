@@ -68,7 +68,7 @@ fn discover(configuration: &Configuration, files: &dyn ProjectFiles, project_nam
 ///
 /// # Errors
 ///
-/// Returns the same errors as [`resolve`] for configured checks and as [`discover`] for discovered ones.
+/// Returns the errors of [`resolve`] for configured checks. For discovered ones, when none are found.
 pub fn plan(configuration: &Configuration, files: &dyn ProjectFiles, project_name: &str) -> Result<Plan, Vec<Problem>> {
     let files = &FilesAfterPrerequisites::of(configuration, files);
     let plan = make(configuration, files, project_name)?;
