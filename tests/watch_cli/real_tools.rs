@@ -24,7 +24,8 @@ fn quotes() -> Project {
     let python = python_plain();
     let checks = checks.replace(".venv/bin/python", &python.to_string_lossy());
     std::os::unix::fs::symlink(node_modules(), project.path().join("node_modules")).expect("the copy has none");
-    project.toml(&format!("# {checks}"))
+    // A mended file has the content of before, which would be known.
+    project.toml(&format!("[run]\nreuse = \"off\"\n# {checks}"))
 }
 
 #[track_caller]
