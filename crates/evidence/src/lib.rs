@@ -33,7 +33,8 @@
 //! * `keys` owns the signing keys, `signing` the formats of signatures, and `line_signature` signs ledger lines, and recognises
 //!   what proctor wrote into other files.
 //! * `project_link`, `git`, `project_file` and `trail` write into a project.
-//! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` reads and writes a run in one file, and `export` copies a run for other people.
+//! * `history` reads runs back, `sealed_files` compares them with the ledger, `archive` reads and writes a run in one file, and `export`
+//!   copies a run for other people.
 //! * `retention` removes runs. `verification` finds out whether evidence was changed; `verification_targets` lists what
 //!   can be verified.
 //!   `activity` says whether somebody writes meanwhile.

@@ -267,7 +267,8 @@ impl Workspace {
     }
 }
 
-/// Reads the tree and judges. `look` returns the tree and the files that have left the approved one. The caller has brought the index up to the project's ledger; it is brought up again after the tree was
+/// Reads the tree and judges. `look` returns the tree and the files that have left the approved one. The caller has brought the index up to
+/// the project's ledger; it is brought up again after the tree was
 /// read.
 fn stand(
     store: &Store,

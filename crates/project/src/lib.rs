@@ -8,7 +8,8 @@
 //! ledger; `freshness` finds out whether the last verdict still applies; `environment_digest` identifies a run's tools;
 //! `checked_index` updates the index; `store_reader` reads sealed runs, and `ledger_runs` finds them in the ledger; `retention`
 //! removes old runs; `task_list` updates `tasks.md`; `examination`, `snapshot_storage` and `machine` serve
-//! `proctor doctor`; `gate` reads what `proctor gate` judges from, and `recorded_tests` the tests of its runs; `known_trees` holds the last known tree index of each project;
+//! `proctor doctor`; `gate` reads what `proctor gate` judges from, and `recorded_tests` the tests of its runs; `known_trees` holds the last
+//! known tree index of each project;
 //! `test_history` tells the past of tests.
 
 mod approval;

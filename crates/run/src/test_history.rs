@@ -116,7 +116,8 @@ pub(crate) fn last_test_times(store: &Store, request: &RunRequest<'_>, action: &
     tests.filter_map(|test| Some((named(test.full_name), test.duration?))).collect()
 }
 
-/// Iterates over those of the task's runs with a record of the action's tests that `is_wanted` names, newest first. The files of a run are read only when the iteration reaches it.
+/// Iterates over those of the task's runs with a record of the action's tests that `is_wanted` names, newest first. The files of a run are
+/// read only when the iteration reaches it.
 fn look_back<'a>(
     store: &'a Store,
     request: &'a RunRequest<'_>,

@@ -167,7 +167,8 @@ const ROWS: &[SettingRow] = &[
     wide("govern.reviewer.writable", Added, |all| list(&all.govern.reviewer.writable)),
 ];
 
-/// Returns which change of the setting at a dotted path, such as `sandbox.mode`, is asked about and when; `None` if no person is asked about it before a run and no
+/// Returns which change of the setting at a dotted path, such as `sandbox.mode`, is asked about and when; `None` if no person is asked
+/// about it before a run and no
 /// approval records it.
 pub(crate) fn row_of(key: &str) -> Option<(WeakerWhen, Asked)> {
     let of_plan = OF_PLAN.iter().find(|(keys, _)| has_word(keys, key)).map(|(_, when)| (*when, Asked::Before));

@@ -45,7 +45,8 @@ struct Looked {
 
 impl StoreReader {
     /// Returns the newest runs that fit, newest first, each with its line in the ledger, which was checked. Without a filter they are
-    /// read from the ledger's end. With one, the index says which sealed runs fit, and with a test, the index of tests: a run whose tests are not known is then not
+    /// read from the ledger's end. With one, the index says which sealed runs fit, and with a test, the index of tests: a run whose tests
+    /// are not known is then not
     /// listed.
     ///
     /// # Errors

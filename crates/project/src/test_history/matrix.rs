@@ -42,7 +42,8 @@ struct Rows {
 
 impl StoreReader {
     /// Returns the last runs of a task, newest first, at most `runs`, and how its tests ended in them: those that passed and failed on equal
-    /// trees first, then those that fail now and are still there, at most `tests`. For a reused result, it is the one of the run that carried the check out.
+    /// trees first, then those that fail now and are still there, at most `tests`. For a reused result, it is the one of the run that
+    /// carried the check out.
     ///
     /// # Errors
     /// When the ledger or the index cannot be read.

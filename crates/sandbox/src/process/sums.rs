@@ -9,8 +9,8 @@ use crate::process::process_table::{find_descendants, hold_more_than};
 use crate::process::protocol::{EndedChild, LeaderStatus};
 use proctor_model::LimitKind;
 
-/// How often both are summed, in milliseconds. `RLIMIT_AS` is no limit on memory: node, the JVM and WebAssembly reserve addresses by the
-/// gigabyte.
+/// How often memory and processes are counted, in milliseconds. `RLIMIT_AS` is no limit on memory: node, the JVM and WebAssembly reserve
+/// addresses by the gigabyte.
 const SUM_EACH: u16 = 200;
 
 pub(super) struct Sums {

@@ -291,7 +291,7 @@ fn to_poll_timeout(timeout: Option<Duration>) -> PollTimeout {
     })
 }
 
-// The standard input of a command: bytes in memory that no process can change.  A file of the store is unsuitable: a process that has a
+// The standard input of a command: bytes in memory that no process can change. A file of the store is unsuitable: a process that has a
 // descriptor of the file can change the file's mode, even if the file was opened only for reading, and could then write to it. A pipe is
 // unsuitable too, because proctor would have to keep writing while the command does not read.
 

@@ -59,7 +59,7 @@ impl CopyGeneration {
 }
 
 // The place in memory for the layers of a run, where the file system of the store cannot hold them: overlayfs cannot write to a
-// directory that itself lies on an overlay, as the root of a container does.  The place is a directory in `/dev/shm`, whose size is
+// directory that itself lies on an overlay, as the root of a container does. The place is a directory in `/dev/shm`, whose size is
 // bounded by the machine or the container (often 64 MiB in a container). Every action sees an empty `/dev/shm` of its own, so no action
 // reaches the layers of another one there.
 

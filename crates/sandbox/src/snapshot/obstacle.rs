@@ -91,7 +91,7 @@ impl fmt::Display for InPlaceReason {
 }
 
 // Remembers under which conditions a project's snapshot could be mounted. Then a process that makes one run need not try the mount
-// before it: a trial costs as much as the start of a check.  What is remembered decides nothing alone. If the mount fails although it
+// before it: a trial costs as much as the start of a check. What is remembered decides nothing alone. If the mount fails although it
 // worked before under the same conditions, the run has no verdict, and the next one tries first.
 
 /// The file in a project's snapshot directory with the digest of the conditions.

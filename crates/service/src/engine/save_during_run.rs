@@ -52,8 +52,9 @@ impl Engine {
         }
     }
 
-    /// Forgets a save that the run under way tests too. A run of named checks gives no verdict, and a task that had its turn before and has
-    /// none was run without the save, so the save is tested after the run then. After any other save, restarts the run or lets it finish, unless that is decided already.
+    /// Forgets a save whose content the run under way tests too. Two saves are kept for the next run: one during a run of named checks, which
+    /// gives no verdict, and one that a task needs that ran before this one and has no verdict. After a save of another content, the run is
+    /// restarted or may finish.
     pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
         match (content, &self.stage) {
             (SavedContent::Same, _) => {
