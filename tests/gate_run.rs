@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::common::Project;
+use crate::common::{Project, USER_CONFIGURATION};
 use crate::gate::{CHECKS, commit, gate, git, in_repository, reasons};
 
 /// Returns everything that must stay as it is: the files, the index, `HEAD`, and what git says of them.
@@ -222,4 +222,26 @@ fn a_run_on_a_checkout_that_found_fewer_checks_proves_nothing() {
     let document = gate(&project, &["--run"], 5);
     assert_eq!(document["required"][0]["words"], json!(["checks-not-run"]), "{document}");
     assert_eq!(reasons(&document), ["no result on this tree: eslint"]);
+}
+
+#[test]
+fn what_the_user_allows_a_project_or_approved_there_is_allowed_to_its_commits() {
+    for is_allowed_by_file in [true, false] {
+        let project = in_repository();
+        let configuration = project.root().join(USER_CONFIGURATION);
+        let allowed = format!("[[allow]]\nprojects = [{:?}]\nsandbox.mode = \"off\"\n", project.path());
+        fs::write(&configuration, if is_allowed_by_file { &allowed } else { "" }).expect("it is ours");
+        let rules = fs::read_to_string(project.path().join("proctor.toml")).expect("it is there");
+        commit(&project, "proctor.toml", &format!("{rules}\n[sandbox]\nmode = \"off\"\n"));
+        let policy = project.shared("policy.toml");
+        fs::write(&policy, "[gate]\nworld = \"open\"\n").expect("it is ours");
+        let asked = ["--policy-from", policy.to_str().expect("text"), "--run"];
+        if !is_allowed_by_file {
+            let refused = gate(&project, &asked, 5);
+            assert_eq!(refused["notRun"]["word"], "changed-rules", "{refused}");
+            project.approve();
+        }
+        let proved = gate(&project, &asked, 0);
+        assert_eq!(proved["notRun"], json!(null), "{proved}");
+    }
 }

@@ -54,7 +54,7 @@ pub(crate) fn gate_lines(answer: &GateAnswer, style: Style) -> Vec<Line> {
     lines.extend((more > 0).then(|| Line::from(format!("  beside the trusted commit: {more} more changes (`--json` has all)"))));
     lines.extend(condition("checks could also read", &answer.also_read()));
     lines.extend(condition("checks wrote and put back", &answer.restored()));
-    lines.extend(condition("checks could read what no digest names", &answer.unnamed()));
+    lines.extend(condition("checks could read more:", &answer.unnamed()));
     if answer.state == GateState::NotTested {
         if answer.has_other_format {
             lines.push(Line::from("  the last run has another version of the tree digest, which cannot be compared"));

@@ -18,7 +18,7 @@ use crate::gate::answer::{GateAnswer, NotRun};
 use crate::gate::flips::plan_alone;
 use crate::gate::{no_repository, open_repository, plans, policy};
 use crate::project::opening::{self, RunResources};
-use crate::project::setup::LoadedProject;
+use crate::project::setup::{self, LastSettings, LoadedProject};
 use crate::project::specification_files::{self, FoundPlan};
 use crate::run::{RunWish, check_names};
 use proctor_git::find_git_location;
@@ -338,6 +338,8 @@ impl Checkout {
                 FoundPlan::Planned(loaded) => *loaded,
                 FoundPlan::Wrong(wrong) => return Err(wrong.error),
             };
+            // What the user allows the project is allowed to its commits.
+            setup::allow(environment, root, &mut loaded.configuration, &mut LastSettings::default())?;
             // Nobody looks for evidence in a directory that is removed, and no list of tasks is kept there.
             loaded.configuration.evidence.link = String::new();
             loaded.configuration.tasks.file = None;
@@ -364,7 +366,7 @@ impl Checkout {
             let exit = match end {
                 // Nobody can approve anything for a directory that is removed.
                 Err(error) if error.exit() == CommandExit::PersonNeeded => {
-                    let message = error.sentence();
+                    let message = format!("{}; `proctor approve` in the project asks a person", error.sentence());
                     return Ok(RunOfCommit::NotRun(NotRun { word: "person-needed", message }));
                 }
                 end => end?,

@@ -172,9 +172,24 @@ fn with_allowance(
     mut configuration: Configuration,
     last: &mut LastSettings,
 ) -> Result<Configuration, CommandError> {
-    let UserAllowance { settings, engine_socket, editor: _ } = allowed(environment, root, last)?;
     configuration.inputs.levels_in_repository = inputs::levels_in_repository(environment, root);
-    Ok(Configuration { allowed: settings, engine_socket, ..configuration })
+    allow(environment, root, &mut configuration, last)?;
+    Ok(configuration)
+}
+
+/// Puts what the user's own configuration allows for the project at `root` in the place of what it allows elsewhere.
+///
+/// # Errors
+/// When the user's own configuration cannot be read or is wrong.
+pub fn allow(
+    environment: &Environment,
+    root: &Path,
+    configuration: &mut Configuration,
+    last: &mut LastSettings,
+) -> Result<(), CommandError> {
+    let UserAllowance { settings, engine_socket, editor: _ } = allowed(environment, root, last)?;
+    (configuration.allowed, configuration.engine_socket) = (settings, engine_socket);
+    Ok(())
 }
 
 /// Returns the editor in which the page opens files, by the user's own configuration; `None` if it names none or is wrong, which every run says.
