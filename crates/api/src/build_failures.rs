@@ -90,7 +90,8 @@ pub fn chosen_failure_names(report: &ExecutionReportV2, choice: FailureChoice<'_
     failures_by_choice(report, choice).iter().take(FailuresV1::SHOWN).map(name).collect()
 }
 
-/// Returns the chosen failures of a report. `pasts` are those of [`chosen_failure_names`], in the same order; a missing one is unknown.
+/// Returns the chosen failures of a report. `pasts` says of each of the [`chosen_failure_names`], in their order, how it ended in earlier
+/// runs; of those behind its end nothing is known.
 pub fn build_failures(
     run_id: &RunId,
     report: &ExecutionReportV2,

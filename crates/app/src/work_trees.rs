@@ -1,5 +1,5 @@
-//! Working trees that are registered without a run and without a question, because a person said before what holds there: linked working
-//! trees of a registered project, and clones of a branch that the user's own configuration follows.
+//! Working trees that are registered when a verdict is asked for, before any run, because a person has already decided which rules hold
+//! there: linked working trees of a registered project, and clones of a branch that the user's own configuration follows.
 
 use std::path::Path;
 

@@ -120,7 +120,7 @@ impl ReportWatch {
                     let of_report = events.iter().filter(|event| event.name.as_ref() == Some(&self.name));
                     writes += u32::try_from(of_report.filter(|event| is_write(event.mask)).count()).ok()?;
                 }
-                // A file that is there without any event lies on a file system that tells nothing.
+                // If no event came, although the file was written, its file system reports no events.
                 Err(Errno::EAGAIN) => return Some(writes).filter(|writes| *writes > 0),
                 Err(_) => return None,
             }

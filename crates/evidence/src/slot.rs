@@ -106,7 +106,8 @@ impl Drop for Slot {
     }
 }
 
-/// Returns how many of the first slots are kept for the waiters ahead: as many as the largest of their limits.
+/// Returns how many slots, from the first one, a waiter leaves free for those ahead of it: the largest number of slots that one of them
+/// may take.
 fn kept_slots(ahead: &[Range<i64>]) -> i64 {
     ahead.iter().map(|place| place.end - place.start).max().unwrap_or(0)
 }

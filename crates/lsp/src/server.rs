@@ -54,7 +54,7 @@ enum ClientPhase {
     /// `initialize` was not sent yet.
     New,
     Serving,
-    /// `shutdown` was sent.
+    /// The client sent `shutdown`, so that only `exit` may follow.
     ShutDown,
 }
 

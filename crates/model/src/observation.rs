@@ -24,7 +24,7 @@ pub enum Observation {
     Review(Box<ReviewObservation>),
 }
 
-/// What a check of a file saw.
+/// What a condition about a file found when it was tested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileObservation {
     /// The file's path, as written in the plan.

@@ -283,7 +283,7 @@ fn key_of_digest((storage, root, below): (&GitStorage, ObjectId, &TreePath), set
         return None;
     }
     let attributes = storage.common.text("info/attributes", LONGEST_ATTRIBUTES).ok()?.unwrap_or_default();
-    // What checks see of ignored files, and inputs, are no part of the tree alone.
+    // The other three settings decide what is digested beside the tree, and not which files belong to it.
     let MatcherSettings { ignore, include, own_link, store, task_list, selects: _, outputs: _, inputs: _ } = settings;
     let own_link = own_link.as_ref().map(|link| link.leads_into.as_os_str().as_bytes());
     let place = [below.as_bytes(), own_link.unwrap_or_default(), store.as_ref().map_or(&[], TreePath::as_bytes)];

@@ -138,7 +138,8 @@ pub use task_error::{SpecificationFaults, TaskError, TaskPlace};
 pub use task_list::{keep_task_list, read_debt, update_task_list};
 pub use test_history::{FoundTest, NotComparable, RunFilter, TestSearch, last_test_record};
 pub use toolchains::{
-    SeenByChecks, ToolchainDepth, ToolchainNames, ToolchainSurvey, changed_toolchains, current_toolchains, note_not_hashed,
+    NOT_HASHED, SeenByChecks, ToolchainDepth, ToolchainNames, ToolchainSurvey, changed_toolchains, current_toolchains,
+    note_not_hashed,
 };
 pub use trees::Trees;
 pub use waiting_approvals::WaitingApprovals;

@@ -198,11 +198,14 @@ pub(crate) fn toolchains(subject: SeenByChecks) -> BTreeSet<PathBuf> {
     found
 }
 
+/// The subject of the note about toolchains that were not hashed.
+pub const NOT_HASHED: &str = "toolchain";
+
 /// Returns the note about toolchains that were not hashed; `None` if all are known.
 pub fn note_not_hashed(toolchains: &[ToolchainRecord]) -> Option<PlanNote> {
     let names: Vec<String> = toolchains.iter().filter(|one| one.content.is_none()).map(|one| format!("`{}`", one.path)).collect();
     (!names.is_empty()).then(|| PlanNote {
-        subject: "toolchain".to_owned(),
+        subject: NOT_HASHED.to_owned(),
         message: format!(
             "not hashed yet, so this run proves nothing of a commit: {}; each run hashes more of it, and `proctor run --fresh-caches` \
              waits until all is hashed",

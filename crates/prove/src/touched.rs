@@ -10,7 +10,8 @@ use crate::{braced_tests, python, rust};
 /// A test as its file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestInText {
-    /// The name in its file: `TestX::test_y`, `quotes > adds`, `tests::adds`. Empty for all tests whose names the text does not say.
+    /// The name in its file: `TestX::test_y`, `quotes > adds`, `tests::adds`. Empty if this stands for all tests of the file
+    /// whose names its text does not say.
     pub name: String,
     /// Its words without layout, comments and its own name.
     pub text: String,

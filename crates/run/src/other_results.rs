@@ -12,7 +12,7 @@ use proctor_evidence::report::{
 };
 use proctor_index::IndexedRun;
 use proctor_model::{CategoryCode, CheckRecord, OverallResult, PlanNote, ResultType, TestCase, TestOutcome};
-use proctor_project::{Evidence, RunRequest};
+use proctor_project::{Evidence, NOT_HASHED, RunRequest};
 
 /// At most this many earlier runs of the same tree are compared, the newest first. Their reports may be large.
 const RUNS: usize = 3;
@@ -52,7 +52,7 @@ pub(crate) fn other_results(
         let of_check = |action: &ActionResult| other_result(&evidence.store, request, &report, action);
         let differ: Vec<String> = facts.actions.iter().filter_map(of_check).collect();
         let then = report.tree.as_ref().and_then(|tree| tree.snapshot.as_ref());
-        let other = other_conditions(facts.tree.snapshot.as_ref(), then);
+        let other = other_conditions((facts.tree.snapshot.as_ref(), &facts.notes), (then, &report.notes));
         if let Some((subject, what)) = other.filter(|_| !differ.is_empty()) {
             let message = format!("{what} {}, which had another result on the same tree: {}", run.run_id, differ.join("; "));
             explained.get_or_insert(PlanNote { subject: subject.to_owned(), message });
@@ -106,16 +106,23 @@ fn other_result(store: &Store, request: &RunRequest<'_>, report: &ExecutionRepor
 }
 
 /// Returns what the checks of two runs of one tree did not have in common beside the tree, as the subject of a note and the
-/// beginning of its message; `None` if they had the same.
-fn other_conditions(now: Option<&SnapshotV2>, then: Option<&SnapshotV2>) -> Option<(&'static str, &'static str)> {
+/// beginning of its message; `None` if they had the same. Each run is given by its snapshot and its notes.
+fn other_conditions(
+    (now, notes): (Option<&SnapshotV2>, &[PlanNote]),
+    (then, notes_then): (Option<&SnapshotV2>, &[PlanNote]),
+) -> Option<(&'static str, &'static str)> {
     if now.map(|now| now.tested) != then.map(|then| then.tested) {
         return Some(("place", "the checks did not run where they ran in"));
     }
     if now.map(|now| now.inputs) != then.map(|then| then.inputs) {
         return Some(("ignored inputs", "not what they were in"));
     }
-    let has_others = now.map(|now| now.caches) != then.map(|then| then.caches);
-    has_others.then_some(("caches", "not the kind that they were in"))
+    if now.map(|now| now.caches) != then.map(|then| then.caches) {
+        return Some(("caches", "not the kind that they were in"));
+    }
+    // The digest of the environment lacks a toolchain that is not hashed.
+    let is_unknown = notes.iter().chain(notes_then).any(|note| note.subject == NOT_HASHED);
+    is_unknown.then_some(("environment", "a toolchain was not hashed in both runs, so it may not be what it was in"))
 }
 
 /// Returns how a check ended; `None` if a person, a newer save or the machine's state decided that.
@@ -219,12 +226,19 @@ mod tests {
         };
         let one = snapshot("one", CachesV2::Kept);
         let in_place = SnapshotV2 { tested: TestedPlace::InPlace, inputs: None, caches: None, ..one.clone() };
-        let other = |now: &SnapshotV2, then: &SnapshotV2| other_conditions(Some(now), Some(then)).map(|(subject, _)| subject);
+        let other = |now: &SnapshotV2, then: &SnapshotV2| {
+            other_conditions((Some(now), &[]), (Some(then), &[])).map(|(subject, _)| subject)
+        };
         assert_eq!(other(&one, &SnapshotV2 { written_count: Some(3), ..one.clone() }), None);
         assert_eq!(other(&one, &snapshot("two", CachesV2::Kept)), Some("ignored inputs"));
         assert_eq!(other(&one, &snapshot("one", CachesV2::Fresh)), Some("caches"));
         assert_eq!(other(&one, &in_place), Some("place"));
-        assert_eq!(other_conditions(Some(&one), None).map(|(subject, _)| subject), Some("place"));
+        assert_eq!(other_conditions((Some(&one), &[]), (None, &[])).map(|(subject, _)| subject), Some("place"));
+        let not_hashed = [PlanNote { subject: NOT_HASHED.to_owned(), message: String::new() }];
+        for (now, then) in [(&not_hashed[..], &[][..]), (&[], &not_hashed)] {
+            let other = other_conditions((Some(&one), now), (Some(&one), then));
+            assert_eq!(other.map(|(subject, _)| subject), Some("environment"));
+        }
     }
 
     #[test]

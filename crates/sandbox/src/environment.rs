@@ -18,8 +18,9 @@ const ALLOWED: &str = "PATH HOME USER LOGNAME SHELL LANG LC_* TZ TMPDIR VIRTUAL_
 /// The names of further variables that only prerequisites get: proxies, certificates, package indexes.
 const ALLOWED_FOR_PREREQUISITES: &str = "\
     http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR \
-    REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS PIP_* UV_INDEX* UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS \
-    npm_config_* NPM_CONFIG_* POETRY_REPOSITORIES_* POETRY_HTTP_BASIC_*";
+    REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS NODE_USE_SYSTEM_CA NIX_SSL_CERT_FILE GIT_SSL_CAINFO CARGO_HTTP_* PIP_* \
+    UV_INDEX* UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL UV_FIND_LINKS UV_SYSTEM_CERTS UV_NATIVE_TLS UV_INSECURE_HOST npm_config_* NPM_CONFIG_* \
+    POETRY_REPOSITORIES_* POETRY_HTTP_BASIC_* POETRY_CERTIFICATES_* PDM_PYPI_* GOPROXY GOPRIVATE GONOPROXY GOSUMDB GONOSUMDB";
 
 /// Variables that every command gets with these values, so that tools print the same wherever proctor was started. `CI`
 /// is not set, because it changes the results of tools.
@@ -141,10 +142,7 @@ impl ChildEnvironment {
     /// Adds the variables that the tool needs, for example to request its report. A variable that is already set is
     /// replaced; the new value was made from the old one and includes it.
     pub fn add_for_the_tool(&mut self, variables: &[(String, String)]) {
-        for (name, value) in variables {
-            self.variables.insert(name.into(), value.into());
-            self.dropped.remove(name);
-        }
+        variables.iter().for_each(|(name, value)| self.set_own(name, value));
     }
 
     /// Adds the variables of a client, such as the password of a database. Evidence has them with every secret masked.
@@ -165,8 +163,7 @@ impl ChildEnvironment {
             if self.of_toolchains.remove(OsStr::new(name)) {
                 self.variables.remove(OsStr::new(name));
             }
-            self.variables.entry(name.into()).or_insert(value);
-            self.dropped.remove(name);
+            self.set_unless_chosen(name, value);
         }
         for (names, below) in OWN_CACHE_VARIABLES {
             if names.iter().any(|name| self.variables.contains_key(OsStr::new(name))) {
@@ -174,35 +171,33 @@ impl ChildEnvironment {
             }
             let Some(name) = names.first() else { continue };
             let path = if below.is_empty() { directory.to_owned() } else { directory.join(below) };
-            self.variables.insert(name.into(), path.into_os_string());
-            self.dropped.remove(*name);
+            self.set_own(name, path);
         }
     }
 
     /// Sets a variable of proctor's own.
-    pub fn set_own(&mut self, name: &'static str, value: impl Into<OsString>) {
+    pub fn set_own(&mut self, name: &str, value: impl Into<OsString>) {
         self.variables.insert(name.into(), value.into());
+        self.dropped.remove(name);
+    }
+
+    fn set_unless_chosen(&mut self, name: &str, value: impl Into<OsString>) {
+        self.variables.entry(name.into()).or_insert_with(|| value.into());
         self.dropped.remove(name);
     }
 
     /// Lets git look for its repository above the project. On a snapshot the project is a file system of its own, and
     /// git would not look beyond it. A value that the settings give is kept.
     pub fn let_git_look_above(&mut self) {
-        const ACROSS: &str = "GIT_DISCOVERY_ACROSS_FILESYSTEM";
-        self.variables.entry(ACROSS.into()).or_insert_with(|| "1".into());
-        self.dropped.remove(ACROSS);
+        self.set_unless_chosen("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
     }
 
     /// Lets git trust the project's files, whoever owns them, and read no settings but those of the repository: the user's own are
     /// hidden. A value that the settings give is kept.
     pub fn use_git_without_settings(&mut self, work_tree: &Path) {
-        let mut set = |name: &str, value: &OsStr| {
-            self.variables.entry(name.into()).or_insert_with(|| value.to_owned());
-            self.dropped.remove(name);
-        };
-        set("GIT_CONFIG_NOSYSTEM", OsStr::new("1"));
+        self.set_unless_chosen("GIT_CONFIG_NOSYSTEM", "1");
         // A repository's own `user.name` and `user.email` are stronger than these two, so tests that set them see them.
-        set("EMAIL", OsStr::new("check@localhost"));
+        self.set_unless_chosen("EMAIL", "check@localhost");
         if !self.variables.contains_key(OsStr::new("GIT_CONFIG_COUNT")) {
             self.set_own("GIT_CONFIG_COUNT", "1");
             self.set_own("GIT_CONFIG_KEY_0", "safe.directory");
@@ -297,11 +292,17 @@ mod tests {
 
     #[test]
     fn prerequisites_get_what_fetching_packages_needs_and_checks_do_not() {
-        let pairs = [("https_proxy", "p"), ("PIP_CERT", "c"), ("npm_config_cache", "n")];
+        let pairs =
+            [("https_proxy", "p"), ("PIP_CERT", "c"), ("UV_SYSTEM_CERTS", "1"), ("GOPROXY", "g"), ("npm_config_cache", "n")];
         let settings = EnvironmentAdditions::default();
         let prerequisite = build(&pairs, &settings, &action(ActionPhase::Prerequisite));
         assert!(prerequisite.dropped.is_empty());
-        assert_eq!(build(&pairs, &settings, &action(ActionPhase::Step)).dropped.len(), 3);
+        assert_eq!(build(&pairs, &settings, &action(ActionPhase::Step)).dropped.len(), pairs.len());
+        // A variable with the certificates of the network is of no use without the file that it names.
+        let passed = |name: &&str| is_listed(OsStr::new(name), ALLOWED_FOR_PREREQUISITES);
+        for name in crate::rules::VISIBLE_VARIABLES.split(' ').filter(|name| name.contains("CERT") || name.contains("CA")) {
+            assert!(passed(&name), "{name}");
+        }
     }
 
     #[test]

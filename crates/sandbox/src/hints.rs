@@ -21,11 +21,21 @@ use proctor_model::{
     Access, Action, ActionPhase, EndedAction, IsolationLevel, NetworkAccess, Place, PlanNote, Sandbox, SandboxSettings,
 };
 
-/// Returns a hint if the action wanted to read what a person types.
-fn missed_input(output: &str) -> Option<String> {
-    let is_missed = ["EOF when reading a line", "/dev/tty: No such device"].iter().any(|words| output.contains(words));
-    is_missed
-        .then(|| "checks have no terminal, and their standard input is empty: give the command its answers as options".into())
+/// Words that programs print, with `|` between them, and what one of them means.
+type SaidWords = (&'static str, &'static str);
+
+const NO_INPUT: SaidWords = (
+    "EOF when reading a line|/dev/tty: No such device",
+    "checks have no terminal, and their standard input is empty: give the command its answers as options",
+);
+const UNKNOWN_CERTIFICATE: SaidWords = (
+    "UnknownIssuer|CERTIFICATE_VERIFY_FAILED|local issuer certificate|SELF_SIGNED_CERT|signed by unknown authority",
+    "it does not know the server's certificate: prerequisites get `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` and `NODE_EXTRA_CA_CERTS` from where \
+     proctor runs; set the one that it reads to the file with your network's certificates",
+);
+
+fn meaning_if_said((words, meaning): SaidWords, output: &str) -> Option<&'static str> {
+    words.split('|').any(|words| output.contains(words)).then_some(meaning)
 }
 
 /// A failed action, with what is needed to find out why it may have failed.
@@ -57,7 +67,9 @@ impl FailedAction<'_> {
         };
         let mut messages = self.missed_variables(&output);
         messages.extend(self.closed_network(&output));
-        messages.extend(missed_input(&output));
+        let certificate = (self.action.phase == ActionPhase::Prerequisite).then_some(UNKNOWN_CERTIFICATE);
+        let said = [NO_INPUT].into_iter().chain(certificate).filter_map(|said| meaning_if_said(said, &output));
+        messages.extend(said.map(str::to_owned));
         messages.extend(namespace_effect(&output).filter(|_| self.sandbox.is_some()));
         messages.extend(self.foreign_project(&output));
         messages.extend(self.denied_writes(&output_of_plain));
@@ -163,25 +175,16 @@ impl FailedAction<'_> {
     }
 }
 
-/// What programs say that reach no other machine: words in lower case, with which they are shown.
-const UNREACHED: &[(&str, &str)] = &[
-    ("network is unreachable", "the network is unreachable"),
-    ("network unreachable", "the network is unreachable"),
-    ("enetunreach", "the network is unreachable"),
-    ("no route to host", "the network is unreachable"),
-    ("name resolution", "a name could not be resolved"),
-    ("name or service not known", "a name could not be resolved"),
-    ("resolve host", "a name could not be resolved"),
-    ("resolve address", "a name could not be resolved"),
-    ("lookup address", "a name could not be resolved"),
-    ("no such host", "a name could not be resolved"),
-    ("unknownhostexception", "a name could not be resolved"),
-    ("enotfound", "a name could not be resolved"),
-    ("eai_again", "a name could not be resolved"),
-    ("cannot assign requested address", "the address is none of this network"),
-    ("eaddrnotavail", "the address is none of this network"),
-    ("connection refused", "a connection was refused"),
-    ("econnrefused", "a connection was refused"),
+/// What programs say that reach no other machine: words in lower case, with what is shown.
+const UNREACHED: &[SaidWords] = &[
+    ("network is unreachable|network unreachable|enetunreach|no route to host", "the network is unreachable"),
+    (
+        "name resolution|name or service not known|resolve host|resolve address|lookup address|no such host|unknownhostexception|\
+         enotfound|eai_again",
+        "a name could not be resolved",
+    ),
+    ("cannot assign requested address|eaddrnotavail", "the address is none of this network"),
+    ("connection refused|econnrefused", "a connection was refused"),
 ];
 
 /// Returns what a failed action missed, as it says in its output, if its network was closed; `None` if nothing says so.
@@ -191,7 +194,7 @@ fn missed_network(output: &str, network: NetworkAccess, level: IsolationLevel) -
         return None;
     }
     let output = output.to_lowercase();
-    UNREACHED.iter().find(|(word, _)| output.contains(word)).map(|(_, missed)| *missed)
+    UNREACHED.iter().find_map(|said| meaning_if_said(*said, &output))
 }
 
 /// What programs print if a file could not be written because of its owner or permissions.
@@ -339,9 +342,17 @@ mod tests {
     #[test]
     fn a_command_that_waits_for_a_person_is_told_that_nobody_types() {
         for said in ["EOFError: EOF when reading a line", "x.sh: line 1: /dev/tty: No such device or address"] {
-            assert!(missed_input(said).is_some_and(|hint| hint.contains("no terminal")), "{said}");
+            assert!(meaning_if_said(NO_INPUT, said).is_some_and(|hint| hint.contains("no terminal")), "{said}");
         }
-        assert_eq!(missed_input("ValueError: reading a line"), None);
+        assert_eq!(meaning_if_said(NO_INPUT, "ValueError: reading a line"), None);
+    }
+
+    #[test]
+    fn a_server_with_an_unknown_certificate_is_named_by_the_variables_that_help() {
+        for said in ["invalid peer certificate: UnknownIssuer", "npm error code SELF_SIGNED_CERT_IN_CHAIN"] {
+            assert!(meaning_if_said(UNKNOWN_CERTIFICATE, said).is_some_and(|hint| hint.contains("SSL_CERT_FILE")), "{said}");
+        }
+        assert_eq!(meaning_if_said(UNKNOWN_CERTIFICATE, "wrote certificate.pem"), None);
     }
 
     #[test]

@@ -82,6 +82,7 @@ pub(super) const OWN_CACHE_VARIABLES: &[(&[&str], &str)] = &[
     (&["XDG_CACHE_HOME"], ""),
     (&["PIP_CACHE_DIR"], "pip"),
     (&["UV_CACHE_DIR"], "uv"),
+    (&["PDM_LOG_DIR"], "pdm-log"),
     (&["npm_config_cache", "NPM_CONFIG_CACHE"], "npm"),
     (&["CCACHE_DIR"], "ccache"),
 ];
@@ -97,4 +98,4 @@ pub(super) const CACHE_VARIABLES: &str = "\
 /// several paths.
 pub(super) const VISIBLE_VARIABLES: &str = "\
     VIRTUAL_ENV PYTHONHOME PYTHONPATH NODE_PATH LD_LIBRARY_PATH SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE \
-    NODE_EXTRA_CA_CERTS";
+    NODE_EXTRA_CA_CERTS NIX_SSL_CERT_FILE GIT_SSL_CAINFO CARGO_HTTP_CAINFO PIP_CERT npm_config_cafile NPM_CONFIG_CAFILE";

@@ -51,7 +51,7 @@ fn compare_directories(
     if Arc::ptr_eq(before, after) {
         return;
     }
-    // A directory in which nothing belongs to the tree does not belong to the tree itself.
+    // A directory without a digest holds nothing of the tree, so it is no part of the tree either.
     let is_of_the_tree = before.digest.is_some() && after.digest.is_some();
     if counts == Differences::ContentAndPlace && is_of_the_tree && before.is_replaced_by(after) {
         found.push(path.clone());

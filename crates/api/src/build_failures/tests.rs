@@ -116,6 +116,13 @@ fn a_command_that_failed_as_a_whole_has_its_reason_and_the_ends_of_its_output() 
         (long.len(), long[3].as_str(), long[4].as_str(), long[5].as_str()),
         (11, "line 4", "… lines are left out", "line 9")
     );
+    // make prints what failed on standard output, and on standard error that something did.
+    let both = |stderr: &str| {
+        let result = json!({"exitCode": 2, "stdout": "a.c:3: wrong\n", "stderr": stderr});
+        built(&report(vec![check(1, "generic", "make", result)]), &[]).failures[0].excerpt.clone()
+    };
+    assert_eq!(both("make: *** [all] Error 1\n"), ["a.c:3: wrong", "make: *** [all] Error 1"]);
+    assert_eq!(both("one\ntwo\nthree\n"), ["one", "two", "three"]);
 }
 
 #[test]

@@ -364,7 +364,7 @@ impl Checkout {
             made.retain(|(scope, _)| scope.project != opened.scope.project);
             made.push((opened.scope, opened.settings.lock_wait));
             let exit = match end {
-                // Nobody can approve anything for a directory that is removed.
+                // The checkout is removed after its run, so a person cannot be asked to approve something for it.
                 Err(error) if error.exit() == CommandExit::PersonNeeded => {
                     let message = format!("{}; `proctor approve` in the project asks a person", error.sentence());
                     return Ok(RunOfCommit::NotRun(NotRun { word: "person-needed", message }));

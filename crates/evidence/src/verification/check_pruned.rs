@@ -77,7 +77,7 @@ impl VerificationResult {
         let directory = store.project_directory(project);
         let Some(purge) = read.last().filter(|line| matches!(line.body, LedgerBody::Purged(_))) else { return };
         let is_named = |run: &StoredRun| purge.body.pruned_runs().iter().any(|pruned| pruned.run_id == run.run_id);
-        // A run that the line does not name began after the purge.
+        // A run that the purge's ledger line does not name began after the purge, which was over by then.
         let is_over = list_runs(store, project, None).is_ok_and(|runs| runs.iter().any(|run| !is_named(run)));
         if is_over || directory.symlink_metadata().is_err() {
             return;

@@ -76,7 +76,7 @@ pub enum GateReason {
     UnknownOrigin { run: RunId, check: String },
     /// All results are signed by keys that the policy does not name.
     UntrustedSigner { run: RunId, key: String },
-    /// On this platform, which the policy asks for, something is not proved.
+    /// The policy asks for a proof on this platform, and `reason` says why there is none.
     OnPlatform { platform: String, reason: Box<GateReason> },
 }
 

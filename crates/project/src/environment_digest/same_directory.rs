@@ -22,7 +22,8 @@ use proctor_sandbox::{EnvironmentAdditions, variables_of_checks};
 
 /// The largest file, in bytes, from which the path of a checkout is taken out. Another larger file is another content.
 const LARGEST_TEXT: u64 = 4 << 20;
-/// How many bytes of new files are hashed at most in each of the directories. With more, they count as different.
+/// How many bytes of new files are hashed at most in each of the two compared directories. If one has more, the directories count as
+/// different.
 const HASHED: u64 = 64 << 20;
 /// What stands for the path of a checkout.
 const PLACEHOLDER: &[u8] = b"\0root\0";

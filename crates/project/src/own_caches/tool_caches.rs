@@ -179,7 +179,7 @@ fn yarn(caches: &ToolCaches<'_>) -> io::Result<Vec<CacheVariable>> {
 }
 
 fn nuget(caches: &ToolCaches<'_>) -> io::Result<Vec<CacheVariable>> {
-    // A package lies at `NAME/VERSION`.
+    // A package lies at `NAME/VERSION`: the directories of one level, the names, are made, and what they hold is linked.
     link_directory(caches.own, b"nuget", &caches.home.join(".nuget/packages"), 1, caches.request.phase)?;
     Ok(vec![("NUGET_PACKAGES", caches.own("nuget").into())])
 }

@@ -1,4 +1,4 @@
-//! What in a project's files speaks for the runners that are asked for a report.
+//! Finds in a project's files the signs of those runners that proctor asks to write a report.
 
 use crate::discover::{FoundChecks, Looked, NODE_RUNNER, NodeRunner};
 use crate::project_files::ProjectFiles;

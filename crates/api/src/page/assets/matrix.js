@@ -9,6 +9,8 @@ import { PathName, shownLine } from "./text.js";
 const MATRIX_ROW_HEIGHT = 26;
 const CELL_WORDS = { p: "passed", f: "failed", e: "error", s: "skipped", x: "passed and failed", ".": "not in the run" };
 const TABLE_ROWS = 50;
+// Of a column with the space beside it, in pixels.
+const WIDEST_STEP = 18;
 
 // Paints one cell into the box (x, y, width, height). Every letter has a shape of its own.
 function paintCell(context, letter, box, colours) {
@@ -80,7 +82,7 @@ export function Matrix({ tests, runs, project, selected }) {
     context.clearRect(0, 0, width, height);
     const colours = coloursOf(element);
     const columns = Math.max(1, runs.length);
-    const step = Math.max(3, Math.min(18, Math.floor(width / columns)));
+    const step = Math.max(3, Math.min(WIDEST_STEP, Math.floor(width / columns)));
     const cell = Math.max(2, step - (step > 5 ? 2 : 1));
     place.current = { step, cell, shown: Math.min(columns, Math.floor(width / step)) };
     const first = Math.floor(box.scrollTop / MATRIX_ROW_HEIGHT);
@@ -122,7 +124,7 @@ export function Matrix({ tests, runs, project, selected }) {
       <span class="visually-hidden">${summary(test)}</span>
     </a></div>`;
   };
-  return html`<div class="matrix">
+  return html`<div class="matrix" style=${{ "--cells": `${runs.length * WIDEST_STEP}px` }}>
     <div class="matrix-head" aria-hidden="true"><span class="matrix-name">test</span><span class="matrix-flips">flips</span><span class="matrix-age">since</span><span class="matrix-runs">newest run right</span></div>
     <${VirtualList} total=${tests.length} rowHeight=${MATRIX_ROW_HEIGHT} drawRow=${drawRow} selected=${selected} label="Tests, those that flip first" onScroll=${onScroll} className="matrix-list">
       <div class="matrix-canvas"><canvas ref=${canvas} aria-hidden="true" onMouseMove=${(event) => point(found(event))} onMouseLeave=${() => point(null)} onClick=${(event) => { const at = found(event); if (at) go(href(project, "runs", runNumber(at.run.runId))); }}></canvas></div>

@@ -56,10 +56,15 @@ export function Lines({ of }) {
   return drawn(shownPieces(String(of ?? "").replace(/\r\n/g, "\n"), "\n\t"));
 }
 
-// Where the last part of a path or of a test's id begins. What stands in the brackets at the end of a parametrised test is a part of its name.
+// Where the parameters in brackets at the end of a test's id begin; its length without them.
+function parameterOf(text) {
+  const found = text.endsWith("]") ? text.indexOf("[", Math.max(0, text.indexOf("::"))) : -1;
+  return found < 0 ? text.length : found;
+}
+
+// Where the last part of a path or of a test's id begins. The parameters are a part of a test's name.
 export function lastPart(text) {
-  const parameter = text.endsWith("]") ? text.indexOf("[", Math.max(0, text.indexOf("::"))) : -1;
-  const path = parameter < 0 ? text : text.slice(0, parameter);
+  const path = text.slice(0, parameterOf(text));
   const cut = Math.max(path.lastIndexOf("::"), path.lastIndexOf("/"));
   if (cut < 0) return 0;
   return cut + (path.startsWith("::", cut) ? 2 : 1);
@@ -74,7 +79,8 @@ export function EndOfPath({ of }) {
 // A path or a test's id: the part that tells it apart from others stays readable when the line is cut.
 export function PathName({ of }) {
   const text = String(of ?? "");
-  const split = lastPart(text);
-  if (split <= 1) return html`<bdi class="mono path-name" title=${shownLine(text)}><span class="path-end">${drawn(shownPieces(text))}</span></bdi>`;
-  return html`<bdi class="mono path-name" title=${shownLine(text)}><span class="path-start">${drawn(shownPieces(text.slice(0, split)))}</span><span class="path-end">${drawn(shownPieces(text.slice(split)))}</span></bdi>`;
+  const [last, end] = [lastPart(text), parameterOf(text)];
+  const split = last > 1 ? last : 0;
+  const part = (name, from, to) => from < to && html`<span class=${name}>${drawn(shownPieces(text.slice(from, to)))}</span>`;
+  return html`<bdi class="mono path-name" title=${shownLine(text)}>${part("path-start", 0, split)}${part("path-end", split, end)}${part("path-case", end, text.length)}</bdi>`;
 }

@@ -128,9 +128,9 @@ const FIRST_LINES: usize = 4;
 const LAST_LINES: usize = 6;
 const SHOWN_OUTPUT_WIDTH: usize = 160;
 
-/// Returns the first and last lines of a command's standard error, or of its standard output if standard error has no text, with a line
-/// that says that some are left out between them. After a time-out, the stream with the tool's progress comes first: the second stream may
-/// have only an old warning.
+/// Returns the first and last lines of a command's standard error, with a line that says that some are left out between them. Standard
+/// output is taken if standard error has no text, and put before it if that has a line or two: `make` and package managers print the
+/// cause there. After a time-out, the stream with the tool's progress comes first: the second stream may have only an old warning.
 pub fn output_ends(result: &ActionResultV2) -> Vec<String> {
     let Some(outcome) = &result.result else { return Vec::new() };
     let said = |stream: &Option<String>| stream.clone().filter(|text| !text.trim().is_empty());
@@ -139,7 +139,11 @@ pub fn output_ends(result: &ActionResultV2) -> Vec<String> {
     let text = if is_time_out && tool.is_some_and(Tool::shows_progress_on_stdout) {
         said(&outcome.stdout).or_else(|| said(&outcome.stderr))
     } else {
-        said(&outcome.stderr).or_else(|| said(&outcome.stdout))
+        let is_long = |text: &String| text.lines().filter(|line| !line.trim().is_empty()).count() > 2;
+        match (said(&outcome.stdout), said(&outcome.stderr)) {
+            (Some(stdout), Some(stderr)) if !is_long(&stderr) => Some(format!("{stdout}\n{stderr}")),
+            (stdout, stderr) => stderr.or(stdout),
+        }
     };
     let Some(text) = text else { return Vec::new() };
     let lines: Vec<_> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();

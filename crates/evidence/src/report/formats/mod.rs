@@ -1,11 +1,11 @@
 //! A run in formats that other tools read ([`ExportFormat`]). Pure: the report and the records of tests go in, texts come out.
 //!
 //! The texts are written for files and for terminals: hidden characters are written as references or escapes. Everything goes through
-//! the one redactor of what leaves ([`OutgoingRedactor`]), in `outgoing_run`, before a writer sees it. Report and records were redacted
-//! before they were sealed, and what a newer version knows as a secret does not leave either.
+//! [`OutgoingRedactor`], in `outgoing_run`, before a writer sees it. Report and records were redacted before they were sealed; a newer
+//! version may recognise more secrets, so it is done again.
 //!
-//! Nothing red becomes green: a check that did not succeed is a failure of its own where no test of it says so, and a verdict other than
-//! PASSED that no check explains is one too. What the policy allows is a warning: it is told, and is no failure.
+//! A check that did not succeed and has no failed test is written as a failure of its own, and so is a verdict other than PASSED that no
+//! check explains. What the policy allows is written as a warning.
 
 mod ctrf;
 mod github;

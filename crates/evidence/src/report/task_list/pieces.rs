@@ -34,7 +34,7 @@ pub(super) struct OwnLines {
     ids: BTreeMap<String, Block>,
 }
 
-/// An entry with the lines below it, or a single line outside of an entry.
+/// An entry of the task list with the lines that belong to it, or a single line outside of every entry.
 struct Unit<'a> {
     /// The entry's id; `None` if the line is outside of an entry.
     id: Option<String>,

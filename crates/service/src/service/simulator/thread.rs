@@ -212,7 +212,7 @@ impl Thread {
         }
     }
 
-    /// Decides what `run_plan` decides before a run begins.
+    /// Returns the run that begins, or how it ended before it could: the decisions of `run_plan` up to the start of the first action.
     fn begin_run(
         &mut self,
         bench: &mut Bench<'_>,
