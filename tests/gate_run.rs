@@ -238,6 +238,9 @@ fn what_the_user_allows_a_project_or_approved_there_is_allowed_to_its_commits() 
         let asked = ["--policy-from", policy.to_str().expect("text"), "--run"];
         if !is_allowed_by_file {
             let refused = gate(&project, &asked, 5);
+            assert_eq!(refused["notRun"]["word"], "person-needed", "{refused}");
+            project.proctor(["run"]).failure();
+            let refused = gate(&project, &asked, 5);
             assert_eq!(refused["notRun"]["word"], "changed-rules", "{refused}");
             project.approve();
         }

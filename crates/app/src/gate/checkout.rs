@@ -340,6 +340,7 @@ impl Checkout {
             };
             // What the user allows the project is allowed to its commits.
             setup::allow(environment, root, &mut loaded.configuration, &mut LastSettings::default())?;
+            loaded.plan.settings.allowed = loaded.configuration.allowed.clone();
             // Nobody looks for evidence in a directory that is removed, and no list of tasks is kept there.
             loaded.configuration.evidence.link = String::new();
             loaded.configuration.tasks.file = None;
@@ -347,8 +348,13 @@ impl Checkout {
                 return Ok(RunOfCommit::NotRun(NotRun { word: "no-such-check", message: error.sentence() }));
             }
             // A checkout approves its own plan at first, which is no approval of other rules than those of the place.
-            if let Some(message) = rules_not_approved(environment, root, &loaded, answer)? {
-                return Ok(RunOfCommit::NotRun(NotRun { word: "changed-rules", message }));
+            match approval_at(environment, root, &loaded, answer)? {
+                PlaceApproval::Missing => {}
+                // What was approved there opens the machine here too.
+                PlaceApproval::Approved => loaded.plan.settings.allowed = loaded.plan.settings.now.clone(),
+                PlaceApproval::Differs(message) => {
+                    return Ok(RunOfCommit::NotRun(NotRun { word: "changed-rules", message }));
+                }
             }
             if let ([check], false) = (&wish.checks[..], one.tests.is_empty())
                 && let Some(alone) = plan_alone(&loaded.plan, check, &one.tests)
@@ -405,14 +411,22 @@ impl Checkout {
     }
 }
 
-/// Returns in words where the rules of a commit are neither those that were approved for the project at `root`, nor those of the trusted
-/// commit; `None` if they are, or if nothing was approved there.
-fn rules_not_approved(
+/// Whether the rules of a commit are those that were approved for its project.
+enum PlaceApproval {
+    /// Nothing was approved there.
+    Missing,
+    /// They are those, or those of the trusted commit.
+    Approved,
+    /// They are neither: where they differ, in words.
+    Differs(String),
+}
+
+fn approval_at(
     environment: &Environment,
     root: &Path,
     loaded: &LoadedProject,
     answer: &GateAnswer,
-) -> Result<Option<String>, CommandError> {
+) -> Result<PlaceApproval, CommandError> {
     let (plan, repository) = (&loaded.plan, open_repository(root)?);
     let mut archive = opening::open_archive(environment)?;
     // A working tree that was never registered begins with what was approved in the others of its repository.
@@ -422,15 +436,15 @@ fn rules_not_approved(
     for project in projects {
         let changed = archive.rules_not_approved(&project, plan, (&repository, answer.followed.as_ref()))?;
         if changed.is_empty() {
-            return Ok(None);
+            return Ok(PlaceApproval::Approved);
         }
         differing.get_or_insert(changed);
     }
-    Ok(differing.map(|changed| {
-        format!(
+    Ok(differing.map_or(PlaceApproval::Missing, |changed| {
+        PlaceApproval::Differs(format!(
             "the commit has other rules than the approved ones: {}; check it out and `proctor run` there, which asks for the approval",
             changed.join("; ")
-        )
+        ))
     }))
 }
 
