@@ -7,11 +7,15 @@ use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream::WriteRequest;
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use reapi::content_addressable_storage_client::ContentAddressableStorageClient;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc::Sender;
+use tokio_stream::wrappers::ReceiverStream;
 
 use crate::blob::BlobName;
 use crate::connection::Connection;
 use crate::fault::{RemoteFault, said};
 use crate::input_root::BlobSource;
+use proctor_model::Digest;
 
 /// The most names in one question: about 700 KiB.
 const NAMES: usize = 10_000;
@@ -21,6 +25,8 @@ const MOST_IN_BATCH: u64 = 3 * 1024 * 1024;
 const OVERHEAD: u64 = 100;
 /// The bytes of a piece of a large blob.
 const PIECE: usize = 512 * 1024;
+/// The most pieces that wait for the network.
+const PIECES: usize = 2;
 
 /// Sends the blobs that the server does not have. Returns how many that were. `most_in_batch` is the server's own limit in bytes; 0 for none.
 pub(crate) async fn upload(
@@ -104,29 +110,49 @@ async fn send(connection: &Connection, batch: Vec<(BlobName, Vec<u8>)>) -> Resul
     Ok(())
 }
 
-/// Sends a large blob in pieces. The whole is hashed on the way, and the server hashes it too.
+/// Sends a large blob in pieces, of which a few are in memory at once.
 async fn write_large(connection: &Connection, name: BlobName, source: &BlobSource) -> Result<(), RemoteFault> {
     let resource = connection.resource(&format!("uploads/{}/{}", fresh_id()?, name.path()));
-    let bytes = source.read(name)?;
-    let count = bytes.len().div_ceil(PIECE);
-    let pieces: Vec<WriteRequest> = bytes
-        .chunks(PIECE)
-        .enumerate()
-        .map(|(number, piece)| WriteRequest {
-            resource_name: if number == 0 { resource.clone() } else { String::new() },
-            write_offset: i64::try_from(number * PIECE).unwrap_or(i64::MAX),
-            finish_write: number + 1 == count,
-            data: piece.to_vec(),
-        })
-        .collect();
+    let (sender, pieces) = tokio::sync::mpsc::channel(PIECES);
     let mut client = ByteStreamClient::new(connection.channel.clone());
-    let answer = client.write(connection.call(tokio_stream::iter(pieces))).await?.into_inner();
+    let answer = client.write(connection.call(ReceiverStream::new(pieces)));
+    let (sent, answer) = tokio::join!(send_pieces(name, source, resource, sender), answer);
+    sent?;
+    let answer = answer?.into_inner();
     let committed = u64::try_from(answer.committed_size).unwrap_or_default();
     // A server that got the blob from somebody else meanwhile says so by its size, or by -1.
     if committed == name.size || answer.committed_size == -1 {
         return Ok(());
     }
     Err(RemoteFault::Away(format!("of a blob of {} bytes {committed} arrived", name.size)))
+}
+
+/// Reads a blob piece by piece. The last piece, with which the blob is whole, is sent only if all are what the name says.
+async fn send_pieces(
+    name: BlobName,
+    source: &BlobSource,
+    mut resource_name: String,
+    sender: Sender<WriteRequest>,
+) -> Result<(), RemoteFault> {
+    let mut reader = source.open()?;
+    let (mut hasher, mut offset) = (Sha256::new(), 0);
+    loop {
+        let mut data = Vec::with_capacity(PIECE);
+        reader.by_ref().take(PIECE as u64).read_to_end(&mut data).map_err(|error| source.unreadable(&error))?;
+        hasher.update(&data);
+        let end = offset + data.len() as u64;
+        let finish_write = data.is_empty() || end >= name.size;
+        if finish_write && (end != name.size || Digest::from_hasher(hasher.clone()) != name.digest) {
+            return Err(source.changed());
+        }
+        let write_offset = i64::try_from(offset).unwrap_or(i64::MAX);
+        let piece = WriteRequest { resource_name: std::mem::take(&mut resource_name), write_offset, finish_write, data };
+        // A server that has the blob by now listens no longer.
+        if sender.send(piece).await.is_err() || finish_write {
+            return Ok(());
+        }
+        offset = end;
+    }
 }
 
 /// Returns an id that no other upload has, in the form of a UUID.
