@@ -226,7 +226,7 @@ async fn send(
     let name = BlobName::of(&action);
     let mut blobs = root.blobs.clone();
     blobs.extend([command, action].map(|bytes| (BlobName::of(&bytes), BlobSource::Bytes(bytes))));
-    let uploaded = upload(connection, &blobs, able.most_in_batch).await?;
+    let uploaded = upload(connection, &blobs, able).await?;
     with_kept(access, |kept| kept.note_sent(&root));
     drop(alone);
     Ok((name, uploaded))

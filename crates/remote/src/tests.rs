@@ -323,6 +323,15 @@ fn a_save_sends_what_changed_and_a_second_client_nothing() {
 }
 
 #[test]
+fn a_large_blob_is_sent_compressed_where_the_server_takes_that() {
+    let (project, server) = (Project::new(), LyingServer::start(Lie::Zstd));
+    large(&project);
+    project.run(&server, &project.tree(), &never).expect("a result");
+    let large = crate::blob::BlobName::of(&vec![7; 4 << 20]);
+    assert!(server.seen.lock().expect("not poisoned").blobs.contains_key(&large));
+}
+
+#[test]
 fn of_several_shards_with_the_same_files_one_sends_them() {
     let server = LyingServer::start(Lie::None);
     let uploaded = std::thread::scope(|scope| {
@@ -386,6 +395,8 @@ fn a_time_limit_of_the_server_is_an_end_with_what_was_printed() {
     let end = project.run(&server, &project.tree(), &never).expect("an end");
     assert!(end.is_timeout);
     assert_eq!(fs::read(&end.stdout).expect("read"), b"one test\n");
+    let end = project.run(&LyingServer::start(Lie::DeadlineWithoutResult), &project.tree(), &never).expect("an end");
+    assert!(end.is_timeout && fs::read(&end.stdout).expect("read").is_empty());
 }
 
 #[test]

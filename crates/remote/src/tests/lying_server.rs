@@ -85,6 +85,8 @@ pub(super) enum Lie {
     RestartsOnce,
     NeverEnds,
     Deadline,
+    /// The operation itself, without a result, says that it reached its time limit.
+    DeadlineWithoutResult,
     /// Once, the server is away for a moment when it is asked what it can do.
     AwayOnce,
     /// Once, it has no room for what is sent.
@@ -104,6 +106,8 @@ pub(super) enum Lie {
     RootIsTop,
     /// It prints a place below the worker's own directory.
     RootIsElsewhere,
+    /// It is honest, and takes compressed blobs.
+    Zstd,
     /// It has no SHA-256 among its digest functions.
     Unfit,
 }
@@ -349,6 +353,10 @@ impl LyingServer {
                 let status = rpc::Status { code: Code::Aborted as i32, message: "said so".to_owned(), details: Vec::new() };
                 Some(operations::operation::Result::Error(status))
             }
+            Lie::DeadlineWithoutResult => {
+                let code = Code::DeadlineExceeded as i32;
+                Some(operations::operation::Result::Error(rpc::Status { code, ..rpc::Status::default() }))
+            }
             Lie::ErrorWithoutReason => Some(operations::operation::Result::Error(rpc::Status::default())),
             _ => Some(operations::operation::Result::Response(response)),
         };
@@ -379,7 +387,11 @@ impl Capabilities for LyingServer {
         self.seen.lock().expect("not poisoned").headers.extend(header);
         let known = if self.lie == Lie::Unfit { Vec::new() } else { vec![SHA256] };
         Ok(Response::new(reapi::ServerCapabilities {
-            cache_capabilities: Some(reapi::CacheCapabilities { digest_functions: known, ..Default::default() }),
+            cache_capabilities: Some(reapi::CacheCapabilities {
+                digest_functions: known,
+                supported_compressors: if self.lie == Lie::Zstd { vec![1] } else { Vec::new() },
+                ..Default::default()
+            }),
             execution_capabilities: Some(reapi::ExecutionCapabilities { exec_enabled: true, ..Default::default() }),
             ..reapi::ServerCapabilities::default()
         }))
@@ -509,8 +521,14 @@ impl bytes::byte_stream_server::ByteStream for LyingServer {
             resource.push_str(&piece.resource_name);
             all.extend(piece.data);
         }
+        let sent = all.len();
+        if self.lie == Lie::Zstd {
+            all = zstd::decode_all(&all[..]).expect("compressed");
+            assert!(resource.ends_with(&BlobName::of(&all).compressed_path()) && sent < all.len() / 100, "{resource}: {sent}");
+            resource = resource.replace("compressed-blobs/zstd", "blobs");
+        }
         assert!(resource.ends_with(&BlobName::of(&all).path()) && resource.starts_with("main/uploads/"), "{resource}");
-        let committed_size = i64::try_from(all.len()).expect("small");
+        let committed_size = i64::try_from(sent).expect("small");
         if self.fail_once(Lie::HalfOnce, Code::Unavailable).is_err() {
             return Ok(Response::new(bytes::WriteResponse { committed_size: committed_size / 2 }));
         }
