@@ -226,8 +226,7 @@ fn files_of_jest_and_vitest_are_divided_and_a_file_of_one_shard_alone_is_no_succ
         project.proctor(["run"]).bound(RUNNERS).success();
         let makes = if tool == "jest" { "const fs = require('node:fs');" } else { "import fs from 'node:fs';" };
         let text = format!("{import}test('x', () => {{}});").replace('\n', " ");
-        let makes =
-            format!("{makes}\nfs.writeFileSync(`x${{process.hrtime.bigint()}}.test.js`, \"{text}\");\n{}", settings.1);
+        let makes = format!("{makes}\nfs.writeFileSync(`x${{process.hrtime.bigint()}}.test.js`, \"{text}\");\n{}", settings.1);
         incomplete(&project, settings.0, &makes);
     }
 }
@@ -258,7 +257,7 @@ fn packages_of_go_are_divided() {
     }
     let output = divided(&project, "command = \"go test ./...\"");
     let list = |number: u32| {
-        let file = format!("STEP.1-shard-{number}-collected.list");
+        let file = format!("STEP.1-shard-{number}-collected.json");
         fs::read_to_string(output.run_directory().join(file)).expect("a list")
     };
     let lists = [list(1), list(2)];
@@ -277,7 +276,11 @@ fn tests_of_nextest_are_divided_and_a_test_of_one_shard_alone_is_no_success() {
     let build = |name: &str| {
         format!(
             "fn main() {{ let out = std::env::var(\"OUT_DIR\").unwrap(); std::fs::write(out + \"/made.rs\", format!(\"#[test] fn made{name}() {{{{}}}}\"{})).unwrap(); }}\n",
-            if name.is_empty() { "" } else { ", std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()" }
+            if name.is_empty() {
+                ""
+            } else {
+                ", std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()"
+            }
         )
     };
     let project = Project::new().with_program(&nextest).with_program(&cargo).file(".gitignore", "/target\n");
