@@ -30,14 +30,15 @@ fn obstacle(check: &DividedCheck<'_>) -> Option<ShardObstacle> {
         let message = format!("`{option}` leaves out tests by itself, so nobody could say that all were run");
         return Some(ShardObstacle::because(message, &format!("`{option}`")));
     }
-    let has_runner = check.text(".cargo/config.toml").contains("runner") || check.action.environment.keys().any(is_runner);
+    let has_runner =
+        check.text(".cargo/config.toml").contains("runner") || check.action.environment.keys().any(|name| is_runner(name));
     has_runner.then(|| {
         let message = "the project names a runner of its own, and each shard needs proctor's in its place".to_owned();
         ShardObstacle::because(message, "`runner` of Cargo's settings")
     })
 }
 
-fn is_runner(name: &String) -> bool {
+fn is_runner(name: &str) -> bool {
     name.starts_with("CARGO_TARGET_") && name.ends_with("_RUNNER")
 }
 
