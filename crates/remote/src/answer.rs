@@ -159,12 +159,12 @@ impl<'a> AnswerReader<'a> {
 
     /// Writes the files of a directory and of all directories below it.
     async fn directory(&mut self, path: String, root: BlobName) -> Result<(), RemoteFault> {
-        let mut waiting = vec![(path, root)];
+        let (mut waiting, mut files) = (vec![(path, root)], Vec::new());
         let mut looked = 0;
         while let Some((path, name)) = waiting.pop() {
             looked += 1;
-            if looked > MOST_FILES {
-                return Err(RemoteFault::Untrue(format!("it has more than {MOST_FILES} directories")));
+            if looked > MOST_FILES || files.len() > MOST_FILES {
+                return Err(RemoteFault::Untrue(format!("it has more than {MOST_FILES} directories or files")));
             }
             let directory = match self.known.get(&name) {
                 Some(directory) => directory.clone(),
@@ -177,7 +177,7 @@ impl<'a> AnswerReader<'a> {
             for node in &directory.files {
                 let path = join(&path, &node.name)?;
                 let blob = BlobName::read(node.digest.as_ref(), &format!("`{path}`"))?;
-                self.file(&path, blob, node.is_executable, &[]).await?;
+                files.push((path, blob, node.is_executable));
             }
             for node in &directory.symlinks {
                 self.link(join(&path, &node.name)?, &node.target)?;
@@ -187,6 +187,10 @@ impl<'a> AnswerReader<'a> {
                 let name = BlobName::read(node.digest.as_ref(), &format!("`{path}`"))?;
                 waiting.push((path, name));
             }
+        }
+        // A few small directories can name each other a million times, so all are known before the first file is fetched.
+        for (path, blob, is_executable) in files {
+            self.file(&path, blob, is_executable, &[]).await?;
         }
         Ok(())
     }
