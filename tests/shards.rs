@@ -1,11 +1,14 @@
 //! Checks whose tests run in several processes: one result, the counts of one process, and no success where a test is missing.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{Project, python_plain};
+use crate::common::{Output, Project, jest_modules, python_plain, runner_modules, vitest_modules};
+use crate::test_runners::{cargo, installed};
 
 const QUEUE: &str = "[queue]\nmax_parallel = 4\n";
 
@@ -103,6 +106,8 @@ fn a_check_whose_tests_were_not_divided_says_so_however_its_number_is_written() 
 fn a_check_that_cannot_be_divided_is_refused_with_the_reason() {
     for (check, part) in [
         ("command = [\"make\", \"test\"]", "cannot list in each shard"),
+        ("command = [\"cargo\", \"test\"]", "cannot divide its tests"),
+        ("command = [\"npx\", \"jest\", \"--shard=1/2\"]", "leaves out tests by itself"),
         ("command = [\"pytest\", \"--cov-fail-under=90\"]", "threshold of the whole suite"),
         ("command = [\"pytest\"]\nsnapshot = \"off\"", "shards need the snapshot"),
         ("command = [\"pytest\"]\nshards = 33", "from 1 to 32"),
@@ -158,4 +163,132 @@ fn with_one_turn_the_shards_run_one_after_the_other() {
     project.save("proctor.toml", &fs::read_to_string(project.path().join("proctor.toml")).expect("it").replace("= 4", "= 1"));
     let report = project.proctor(["run"]).success().report();
     assert_eq!((tests(&report)["passed"].as_u64(), &result(&report)["result"]["shards"]), (Some(3), &json!(3)));
+}
+
+/// Runs a check in one process and then in two, which must have the same counts. Returns the output of the second run.
+#[track_caller]
+fn divided(project: &Project, check: &str) -> Output {
+    let toml = |shards: &str| format!("[[check]]\nname = \"tests\"\n{check}\n{shards}{QUEUE}");
+    project.save("proctor.toml", &toml(""));
+    let whole = project.proctor(["run"]).bound(RUNNERS).failure();
+    project.save("proctor.toml", &toml("shards = 2\n"));
+    // The second run with shards is planned by the times of the one before.
+    for _ in 0..2 {
+        let output = project.proctor(["run"]).bound(RUNNERS).failure();
+        assert_eq!(tests(&output.report()), tests(&whole.report()), "{}", output.snapshot());
+        assert_eq!(result(&output.report())["result"]["shards"], json!(2), "{}", output.snapshot());
+        assert_eq!(code(&output.report()), "TESTS_FAILED", "{}", output.snapshot());
+    }
+    project.proctor(["run"]).bound(RUNNERS).failure()
+}
+
+/// Compilers and runners of JavaScript take long on a busy machine.
+const RUNNERS: Duration = Duration::from_secs(120);
+
+/// Adds a setting that makes a file of tests with another name in each process, and expects that nobody takes the result for a success.
+#[track_caller]
+fn incomplete(project: &Project, name: &str, settings: &str) {
+    project.save(name, settings);
+    let output = project.proctor(["run"]).bound(RUNNERS).failure();
+    assert_eq!(code(&output.report()), "REPORT_INCOMPLETE", "{}", output.snapshot());
+}
+
+/// Puts three files of tests into a project of JavaScript; one test fails.
+fn javascript(modules: &Path, import: &str) -> Project {
+    let project = Project::new().file("package.json", "{\"name\": \"x\"}\n").file(".gitignore", "node_modules\n");
+    symlink(modules, project.path().join("node_modules")).expect("the project is ours");
+    for (name, body) in [("a", "() => {}"), ("b", "() => { throw new Error('boom'); }"), ("c", "() => {}")] {
+        let text = format!(
+            "{import}test('{name} 1', {body});\ntest.describe ? test.describe('d', () => test('{name} 2', () => {{}})) : test('{name} 2', () => {{}});\n"
+        );
+        project.save(&format!("{name}.test.js"), &text);
+    }
+    project
+}
+
+#[test]
+#[ignore = "long tier"]
+fn files_of_jest_and_vitest_are_divided_and_a_file_of_one_shard_alone_is_no_success() {
+    for (tool, modules, rest, import, settings) in [
+        ("jest", jest_modules(), "", "", ("jest.config.js", "module.exports = {};\n")),
+        (
+            "vitest",
+            vitest_modules(),
+            " run",
+            "const { test } = await import('vitest');\n",
+            ("vitest.config.mjs", "export default {};\n"),
+        ),
+    ] {
+        let command = format!("command = \"{}{rest}\"", modules.join(".bin").join(tool).display());
+        let project = javascript(&modules, import);
+        divided(&project, &command);
+        project.save("b.test.js", &fs::read_to_string(project.path().join("a.test.js")).expect("it is there"));
+        project.proctor(["run"]).bound(RUNNERS).success();
+        let makes = if tool == "jest" { "const fs = require('node:fs');" } else { "import fs from 'node:fs';" };
+        let text = format!("{import}test('x', () => {{}});").replace('\n', " ");
+        let makes = format!("{makes}\nfs.writeFileSync(`x${{process.hrtime.bigint()}}.test.js`, \"{text}\");\n{}", settings.1);
+        incomplete(&project, settings.0, &makes);
+    }
+}
+
+#[test]
+#[ignore = "long tier"]
+fn tests_of_playwright_are_divided_by_its_own_shards_and_listed_whole() {
+    let modules = runner_modules();
+    let project = javascript(&modules, "const { test } = require('@playwright/test');\n");
+    divided(&project, &format!("command = \"{} test\"", modules.join(".bin/playwright").display()));
+    project.save("b.test.js", &fs::read_to_string(project.path().join("a.test.js")).expect("it is there"));
+    project.proctor(["run"]).bound(RUNNERS).success();
+    let makes = "require('node:fs').writeFileSync(`x${process.hrtime.bigint()}.test.js`, \"require('@playwright/test').test('x', () => {})\");\nmodule.exports = {};\n";
+    incomplete(&project, "playwright.config.js", makes);
+}
+
+#[test]
+#[ignore = "long tier"]
+fn packages_of_go_are_divided() {
+    if installed("go").is_none() {
+        return;
+    }
+    let project = Project::new().file("go.mod", "module example.com/shop\n\ngo 1.19\n");
+    for (name, body) in [("a", ""), ("b", "t.Error(1)"), ("c", "t.Run(\"x\", func(t *testing.T) {})")] {
+        project.save(&format!("{name}/{name}.go"), &format!("package {name}\n"));
+        let test = format!("package {name}\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {{ {body} }}\n");
+        project.save(&format!("{name}/{name}_test.go"), &test);
+    }
+    let output = divided(&project, "command = \"go test ./...\"");
+    let list = |number: u32| {
+        let file = format!("STEP.1-shard-{number}-collected.json");
+        fs::read_to_string(output.run_directory().join(file)).expect("a list")
+    };
+    let lists = [list(1), list(2)];
+    for package in ["a", "b", "c"] {
+        let own = format!("own package example.com/shop/{package}\n");
+        assert_eq!(lists.iter().filter(|list| list.contains(&own)).count(), 1, "{lists:?}");
+    }
+}
+
+#[test]
+#[ignore = "long tier"]
+fn tests_of_nextest_are_divided_and_a_test_of_one_shard_alone_is_no_success() {
+    let (Some(cargo), Some(nextest)) = (cargo(), installed("cargo-nextest")) else { return };
+    let library = "include!(concat!(env!(\"OUT_DIR\"), \"/made.rs\"));\n#[cfg(test)]\nmod tests {\n    #[test] fn a() {}\n    #[test] fn b() {}\n\
+        \x20   #[test] #[ignore] fn c() {}\n    #[test] fn d() { panic!() }\n}\n";
+    let build = |name: &str| {
+        format!(
+            "fn main() {{ let out = std::env::var(\"OUT_DIR\").unwrap(); std::fs::write(out + \"/made.rs\", format!(\"#[test] fn made{name}() {{{{}}}}\"{})).unwrap(); }}\n",
+            if name.is_empty() {
+                ""
+            } else {
+                ", std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos()"
+            }
+        )
+    };
+    let project = Project::new().with_program(&nextest).with_program(&cargo).file(".gitignore", "/target\n");
+    let manifest = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
+    let project = project.file("Cargo.toml", manifest).file("src/lib.rs", library).file("build.rs", &build(""));
+    let project = project.file("tests/whole.rs", "#[test] fn whole() {}\n#[test] fn part() {}\n");
+    divided(&project, "command = \"cargo nextest run --offline --no-fail-fast\"");
+    project.save("src/lib.rs", &library.replace("panic!()", ""));
+    project.proctor(["run"]).bound(RUNNERS).success();
+    incomplete(&project, "build.rs", &build("{}"));
 }

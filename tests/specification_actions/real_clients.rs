@@ -15,17 +15,17 @@ use crate::common::{Project, free_port, playwright_modules, poll};
 use crate::specification_actions::clients::allow;
 use crate::specification_actions::{entry, judged, step, with_steps};
 
-pub(super) const PASSWORD: &str = "p@ss:word/1";
+pub(crate) const PASSWORD: &str = "p@ss:word/1";
 
 /// A server of PostgreSQL with its data in a temporary directory. It ends when this value is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     directory: tempfile::TempDir,
     programs: PathBuf,
-    pub(super) port: String,
+    pub(crate) port: String,
 }
 
 impl Server {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let versions = fs::read_dir("/usr/lib/postgresql").map(|entries| entries.flatten().map(|entry| entry.path().join("bin")));
         let programs = versions.ok().and_then(|mut versions| versions.find(|programs| programs.join("initdb").is_file()));
         let programs = programs.expect("no PostgreSQL: `apt-get install postgresql`, which `.ci/wide` does");
@@ -39,7 +39,7 @@ impl Server {
         server
     }
 
-    pub(super) fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.directory.path().join(name).display().to_string()
     }
 
@@ -185,7 +185,7 @@ pub(super) struct Engine {
 
 impl Engine {
     /// Starts it with one image, `local/shell:1`, which has a shell and the libraries that it needs.
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let configuration = "[containers]\nnetns = \"none\"\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=100:100\"]\n\
             [engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n";

@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::blob::BlobName;
 use crate::connection::Connection;
-use crate::fault::RemoteFault;
+use crate::fault::{RemoteFault, shortened};
 use crate::input_root::InputFiles;
 use crate::run::RemoteOrder;
 
@@ -26,6 +26,9 @@ const MOST_OF_ONE: u64 = 1 << 30;
 const MOST_OF_ALL: u64 = 4 << 30;
 /// The most files that an action may leave.
 const MOST_FILES: usize = 20_000;
+/// The most bytes of a path and of a name in it, as Linux has them.
+const LONGEST_PATH: usize = 4_000;
+const LONGEST_NAME: usize = 255;
 /// The most bytes of a message that describes directories.
 const MOST_OF_MESSAGE: u64 = 64 << 20;
 
@@ -42,9 +45,11 @@ pub(crate) struct AnswerReader<'a> {
     asked: BTreeSet<String>,
     /// The directories of trees, by their names.
     known: BTreeMap<BlobName, reapi::Directory>,
-    written: BTreeSet<String>,
-    /// The paths of the symbolic links that were not sent.
-    pub(crate) links: BTreeSet<String>,
+    /// The paths of the files and links, and those of the directories that they lie in.
+    named: BTreeSet<String>,
+    directories: BTreeSet<String>,
+    /// The paths of the symbolic links that were not sent, with what they lead to.
+    pub(crate) links: BTreeMap<String, String>,
     left: u64,
 }
 
@@ -75,8 +80,9 @@ impl<'a> AnswerReader<'a> {
             working_directory: &order.directory,
             asked: order.outputs.iter().filter_map(|path| below_root(&order.directory, path)).collect(),
             known: BTreeMap::new(),
-            written: BTreeSet::new(),
-            links: BTreeSet::new(),
+            named: BTreeSet::new(),
+            directories: BTreeSet::new(),
+            links: BTreeMap::new(),
             left: MOST_OF_ALL,
         }
     }
@@ -111,7 +117,7 @@ impl<'a> AnswerReader<'a> {
             [&result.output_symlinks, &result.output_file_symlinks, &result.output_directory_symlinks].into_iter().flatten()
         {
             let path = self.asked_path(&link.path)?;
-            self.link(path, &link.target);
+            self.link(path, &link.target)?;
         }
         for directory in &result.output_directories {
             let path = self.asked_path(&directory.path)?;
@@ -142,6 +148,9 @@ impl<'a> AnswerReader<'a> {
         let tree = reapi::Tree::decode(&bytes[..]).map_err(|error| RemoteFault::Untrue(format!("{what}: {error}")))?;
         let root = tree.root.ok_or_else(|| RemoteFault::Untrue(format!("{what} has no root")))?;
         let name = BlobName::of(&root.encode_to_vec());
+        if directory.root_directory_digest.as_ref().is_some_and(|other| *other != name.message()) {
+            return Err(RemoteFault::Untrue(format!("{what} has two roots")));
+        }
         for child in tree.children.into_iter().chain([root]) {
             self.known.insert(BlobName::of(&child.encode_to_vec()), child);
         }
@@ -150,12 +159,12 @@ impl<'a> AnswerReader<'a> {
 
     /// Writes the files of a directory and of all directories below it.
     async fn directory(&mut self, path: String, root: BlobName) -> Result<(), RemoteFault> {
-        let mut waiting = vec![(path, root)];
+        let (mut waiting, mut files) = (vec![(path, root)], Vec::new());
         let mut looked = 0;
         while let Some((path, name)) = waiting.pop() {
             looked += 1;
-            if looked > MOST_FILES {
-                return Err(RemoteFault::Untrue(format!("it has more than {MOST_FILES} directories")));
+            if looked > MOST_FILES || files.len() > MOST_FILES {
+                return Err(RemoteFault::Untrue(format!("it has more than {MOST_FILES} directories or files")));
             }
             let directory = match self.known.get(&name) {
                 Some(directory) => directory.clone(),
@@ -168,10 +177,10 @@ impl<'a> AnswerReader<'a> {
             for node in &directory.files {
                 let path = join(&path, &node.name)?;
                 let blob = BlobName::read(node.digest.as_ref(), &format!("`{path}`"))?;
-                self.file(&path, blob, node.is_executable, &[]).await?;
+                files.push((path, blob, node.is_executable));
             }
             for node in &directory.symlinks {
-                self.link(join(&path, &node.name)?, &node.target);
+                self.link(join(&path, &node.name)?, &node.target)?;
             }
             for node in &directory.directories {
                 let path = join(&path, &node.name)?;
@@ -179,13 +188,15 @@ impl<'a> AnswerReader<'a> {
                 waiting.push((path, name));
             }
         }
+        // A few small directories can name each other a million times, so all are known before the first file is fetched.
+        for (path, blob, is_executable) in files {
+            self.file(&path, blob, is_executable, &[]).await?;
+        }
         Ok(())
     }
 
     async fn file(&mut self, path: &str, blob: BlobName, is_executable: bool, contents: &[u8]) -> Result<(), RemoteFault> {
-        if !self.written.insert(path.to_owned()) || self.written.len() > MOST_FILES {
-            return Err(RemoteFault::Untrue(format!("`{path}` is there twice, or there are too many files")));
-        }
+        self.name(path)?;
         if self.files.sent(path, false) == Some(blob.digest) {
             return Ok(());
         }
@@ -199,11 +210,33 @@ impl<'a> AnswerReader<'a> {
         Ok(())
     }
 
-    /// Notes a link, which is not made here: it could lead anywhere.
-    fn link(&mut self, path: String, target: &str) {
-        if self.links.len() < MOST_FILES && self.files.sent(&path, true) != Some(Digest::of(target.as_bytes())) {
-            self.links.insert(path);
+    /// Notes that something lies at a path: one thing, and no file where there is a directory.
+    fn name(&mut self, path: &str) -> Result<(), RemoteFault> {
+        let untrue = |why: &str| Err(RemoteFault::Untrue(format!("`{}` {why}", shortened(path))));
+        if path.len() > LONGEST_PATH || path.split('/').any(|name| name.len() > LONGEST_NAME) {
+            return untrue("is too long for a path");
         }
+        if !self.named.insert(path.to_owned()) || self.named.len() > MOST_FILES {
+            return untrue("is there twice, or there are too many files");
+        }
+        let above: Vec<String> = path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect();
+        if self.directories.contains(path) || above.iter().any(|directory| self.named.contains(directory)) {
+            return untrue("is a file and a directory");
+        }
+        self.directories.extend(above);
+        Ok(())
+    }
+
+    /// Notes a link, which is not made here: it could lead anywhere. Servers may name it in a list for old clients too.
+    fn link(&mut self, path: String, target: &str) -> Result<(), RemoteFault> {
+        if self.links.get(&path).is_some_and(|known| known == target) {
+            return Ok(());
+        }
+        if self.files.sent(&path, true) != Some(Digest::of(target.as_bytes())) {
+            self.name(&path)?;
+            self.links.insert(path, target.to_owned());
+        }
+        Ok(())
     }
 
     fn write(&mut self, place: &Path, bytes: &[u8]) -> Result<(), RemoteFault> {
@@ -269,7 +302,8 @@ impl<'a> AnswerReader<'a> {
 }
 
 fn join(directory: &str, name: &str) -> Result<String, RemoteFault> {
-    if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) {
+    if matches!(name, "" | "." | "..") || name.contains(['/', '\0']) || directory.len() + name.len() > LONGEST_PATH {
+        let (directory, name) = (shortened(directory), shortened(name));
         return Err(RemoteFault::Untrue(format!("a file of `{directory}` has the name `{}`", name.escape_debug())));
     }
     Ok(format!("{directory}/{name}"))

@@ -34,4 +34,9 @@ impl BlobName {
     pub(crate) fn path(self) -> String {
         format!("blobs/{}/{}", self.digest, self.size)
     }
+
+    /// Returns the blob's part of the name of a resource that is sent compressed.
+    pub(crate) fn compressed_path(self) -> String {
+        format!("compressed-blobs/zstd/{}/{}", self.digest, self.size)
+    }
 }

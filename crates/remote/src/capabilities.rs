@@ -18,11 +18,16 @@ use proctor_model::Timestamp;
 /// How long the trial may take, besides the wait for a worker.
 const TRIAL: Duration = Duration::from_secs(20);
 
+/// The number of zstd among the compressors of the server's language.
+const ZSTD: i32 = reapi::compressor::Value::Zstd as i32;
+
 /// What a server says that it can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// The largest message of blobs, in bytes; 0 for no limit.
     pub most_in_batch: u64,
+    /// Whether it takes blobs that are compressed by zstd.
+    pub takes_zstd: bool,
     /// The newest version of the protocol that it knows, such as `2.11`.
     pub version: String,
 }
@@ -109,6 +114,7 @@ pub(crate) async fn capabilities(connection: &Connection) -> Result<Capabilities
     let version = |version: SemVer| format!("{}.{}", version.major, version.minor);
     Ok(Capabilities {
         most_in_batch: u64::try_from(cache.max_batch_total_size_bytes).unwrap_or_default(),
+        takes_zstd: cache.supported_compressors.contains(&ZSTD),
         version: answer.high_api_version.map(version).unwrap_or_default(),
     })
 }

@@ -68,7 +68,7 @@ impl From<Status> for RemoteFault {
         // A connection that breaks is a status without a word of the server.
         match std::error::Error::source(&status) {
             Some(source) => Self::Away(with_causes(source)),
-            None => Self::Said { code: status.code(), message: status.message().to_owned() },
+            None => Self::Said { code: status.code(), message: shortened(status.message()) },
         }
     }
 }
@@ -82,7 +82,15 @@ impl From<tonic::transport::Error> for RemoteFault {
 /// Returns the status of an answer as a fault; `Ok` if it says that all is well.
 pub(crate) fn said(code: i32, message: &str) -> Result<(), RemoteFault> {
     let code = Code::from_i32(code);
-    if code == Code::Ok { Ok(()) } else { Err(RemoteFault::Said { code, message: message.to_owned() }) }
+    if code == Code::Ok { Ok(()) } else { Err(RemoteFault::Said { code, message: shortened(message) }) }
+}
+
+/// The most characters of a server's text that are kept.
+const KEPT_TEXT: usize = 500;
+
+/// Returns a text of a server without its end, if it is very long.
+pub(crate) fn shortened(text: &str) -> String {
+    text.chars().take(KEPT_TEXT).collect()
 }
 
 fn with_causes(error: &dyn std::error::Error) -> String {

@@ -4,12 +4,15 @@
 //! looks at its whole directory does not see the worker's own files, where the worker has the root as `/`.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::File;
+use std::io::Read;
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use prost::Message as _;
+use sha2::{Digest as _, Sha256};
 
 use crate::blob::BlobName;
 use crate::fault::RemoteFault;
@@ -24,6 +27,9 @@ pub const OUT: &str = "out";
 
 /// The most names of blobs that are kept; each takes about 50 bytes.
 const MOST_KEPT: usize = 200_000;
+
+/// The bytes of a file that are read at once.
+const READ: usize = 256 * 1024;
 
 /// What a run has to know of a server from one action to the next.
 #[derive(Debug, Default)]
@@ -86,7 +92,7 @@ impl InputFiles<'_> {
         if self.installed.iter().any(|installed| path.as_path().starts_with(installed.as_path())) {
             let place = self.project.join(path.as_path());
             let is_file = !is_link && place.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-            return is_file.then(|| std::fs::read(&place).ok())?.map(|bytes| Digest::of(&bytes));
+            return is_file.then(|| digest_of_file(&place).ok())?;
         }
         let entry = self.tree?.lookup(&path)?;
         entry.digest.filter(|_| (entry.kind == EntryKind::Link) == is_link)
@@ -297,16 +303,48 @@ fn is_below(directory: &TreePath, path: &TreePath) -> bool {
 }
 
 impl BlobSource {
-    /// Reads the bytes of a blob, and refuses them if the name is not theirs.
-    pub(crate) fn read(&self, name: BlobName) -> Result<Vec<u8>, RemoteFault> {
-        let (bytes, path) = match self {
-            Self::Bytes(bytes) => return Ok(bytes.clone()),
-            Self::File(path) => (std::fs::read(path), path.display()),
-        };
-        let bytes = bytes.map_err(|error| RemoteFault::Input(format!("`{path}` cannot be read: {error}")))?;
-        if BlobName::of(&bytes) != name {
-            return Err(RemoteFault::Input(format!("`{path}` changed while it was sent")));
+    /// Returns a reader of the bytes.
+    pub(crate) fn open(&self) -> Result<Box<dyn Read + Send + '_>, RemoteFault> {
+        match self {
+            Self::Bytes(bytes) => Ok(Box::new(&bytes[..])),
+            Self::File(path) => {
+                let file = File::open(path).map_err(|error| self.unreadable(&error))?;
+                Ok(Box::new(file))
+            }
         }
-        Ok(bytes)
+    }
+
+    /// Reads the bytes of a small blob, and refuses them if the name is not theirs.
+    pub(crate) fn read(&self, name: BlobName) -> Result<Vec<u8>, RemoteFault> {
+        let mut bytes = Vec::new();
+        self.open()?.take(name.size + 1).read_to_end(&mut bytes).map_err(|error| self.unreadable(&error))?;
+        if BlobName::of(&bytes) == name { Ok(bytes) } else { Err(self.changed()) }
+    }
+
+    pub(crate) fn unreadable(&self, error: &std::io::Error) -> RemoteFault {
+        RemoteFault::Input(format!("`{}` cannot be read: {error}", self.shown()))
+    }
+
+    pub(crate) fn changed(&self) -> RemoteFault {
+        RemoteFault::Input(format!("`{}` changed while it was sent", self.shown()))
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Self::Bytes(_) => "a directory".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
+/// Hashes a file of any size, with a part of it in memory.
+pub(crate) fn digest_of_file(path: &Path) -> std::io::Result<Digest> {
+    let (mut file, mut hasher) = (File::open(path)?, Sha256::new());
+    let mut buffer = vec![0; READ];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(Digest::from_hasher(hasher)),
+            count => hasher.update(&buffer[..count]),
+        }
     }
 }

@@ -9,7 +9,7 @@ use prost::Message as _;
 
 use crate::blob::BlobName;
 use crate::fault::RemoteFault;
-use crate::input_root::{BlobSource, Builder};
+use crate::input_root::{BlobSource, Builder, digest_of_file};
 use proctor_model::Digest;
 use proctor_tree::ignore::CACHES_IN_ENVIRONMENTS;
 use proctor_tree::{EntryStamp, Trust};
@@ -64,10 +64,8 @@ impl Builder<'_> {
         let known = self.old.installed.get(path).filter(|known| known.stamp == stamp);
         let digest = match known {
             Some(known) => known.digest,
-            None => {
-                let bytes = fs::read(path);
-                Digest::of(&bytes.map_err(|error| RemoteFault::Input(format!("`{}` cannot be read: {error}", path.display())))?)
-            }
+            None => digest_of_file(path)
+                .map_err(|error| RemoteFault::Input(format!("`{}` cannot be read: {error}", path.display())))?,
         };
         if stamp.trust(self.files.now) == Trust::Settled {
             self.read.insert(path.to_owned(), KnownFile { stamp, digest });

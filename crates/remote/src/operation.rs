@@ -15,8 +15,10 @@ use crate::connection::Connection;
 use crate::fault::{RemoteFault, said};
 use crate::upload::SHA256;
 
-/// The waits before a lost connection is taken up again for one action, in milliseconds: about as long as a server takes to start anew.
-const RECONNECTS: &[u64] = &[0, 300, 600, 1_200, 2_400, 5_000, 5_000, 5_000];
+/// The waits before a lost connection is taken up again for one action, in milliseconds, and how often the last one is repeated: a minute
+/// in all, in which a busy server starts anew.
+const RECONNECTS: &[u64] = &[0, 300, 600, 1_200, 2_400, 5_000];
+const LAST_RECONNECTS: usize = 11;
 
 /// The name of a message's type in an answer begins with this.
 const TYPES: &str = "type.googleapis.com/";
@@ -48,7 +50,8 @@ pub(crate) async fn execute(
         Ok(operation) => return read_answer(operation),
         Err(fault) => fault,
     };
-    for wait in RECONNECTS {
+    let last = RECONNECTS.iter().rev().take(1).cycle().take(LAST_RECONNECTS);
+    for wait in RECONNECTS.iter().chain(last) {
         // The operation may go on although the stream broke.
         let Some(name) = named.borrow().clone().filter(|_| broken.is_break()) else { return Err(broken) };
         tokio::time::sleep(Duration::from_millis(*wait)).await;
@@ -111,8 +114,14 @@ fn read_answer(operation: Operation) -> Result<Answer, RemoteFault> {
     let untrue = |why: &str| RemoteFault::Untrue(why.to_owned());
     let response = match operation.result {
         Some(operation::Result::Error(status)) => {
-            said(status.code, &status.message)?;
-            return Err(untrue("the operation failed without a reason"));
+            let status = said(status.code, &status.message);
+            let answer = Answer { status, result: None };
+            // Some servers say here, and not in a result, that the action reached its time limit.
+            return if answer.is_timeout() {
+                Ok(answer)
+            } else {
+                answer.status.and(Err(untrue("the operation failed without a reason")))
+            };
         }
         Some(operation::Result::Response(response)) => response,
         None => return Err(untrue("the operation is done and has no result")),

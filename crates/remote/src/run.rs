@@ -14,7 +14,7 @@ use crate::answer::AnswerReader;
 use crate::blob::BlobName;
 use crate::capabilities::{Capabilities, capabilities};
 use crate::connection::{Connection, ServerAccess};
-use crate::fault::RemoteFault;
+use crate::fault::{RemoteFault, shortened};
 use crate::input_root::{BlobSource, InputFiles, Kept};
 use crate::operation::{cancel, execute};
 use crate::upload::upload;
@@ -27,6 +27,8 @@ const PAUSE: Duration = Duration::from_millis(300);
 const QUEUE: Duration = Duration::from_secs(600);
 /// How often a stop is looked for.
 const LOOK: Duration = Duration::from_millis(20);
+/// The seconds since 1970 that a time of the server's language can have: the years 1 to 9999.
+const YEARS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 /// How long a server has to take that an operation is cancelled.
 const CANCEL: Duration = Duration::from_secs(2);
 
@@ -176,7 +178,26 @@ async fn execute_once(
         (Err(fault), _) => return Err(fault),
         (Ok(()), None) => return Err(RemoteFault::Untrue("all is well, and there is no result".to_owned())),
     };
+    if !is_timeout {
+        require_an_end(&result)?;
+    }
     Ok(Ended { connection, result, is_timeout, uploaded })
+}
+
+/// Refuses a result that no process can have. In the server's language a number that is missing is a zero, so a result in which all is
+/// missing would be a success.
+fn require_an_end(result: &reapi::ActionResult) -> Result<(), RemoteFault> {
+    if *result == reapi::ActionResult::default() {
+        return Err(RemoteFault::Untrue("the result is empty".to_owned()));
+    }
+    // Some servers write -1 for a process that a signal ended.
+    if !(-1..=255).contains(&result.exit_code) {
+        return Err(RemoteFault::Untrue(format!("no process ends with the exit code {}", result.exit_code)));
+    }
+    let is_time = |time: &protobuf::Timestamp| (0..1_000_000_000).contains(&time.nanos) && YEARS.contains(&time.seconds);
+    let metadata = result.execution_metadata.iter();
+    let mut times = metadata.flat_map(|one| [&one.execution_start_timestamp, &one.execution_completed_timestamp]).flatten();
+    if times.all(is_time) { Ok(()) } else { Err(RemoteFault::Untrue("one of its times is none".to_owned())) }
 }
 
 /// Sends the action and what it needs. Returns its name, and how many blobs were sent.
@@ -205,7 +226,7 @@ async fn send(
     let name = BlobName::of(&action);
     let mut blobs = root.blobs.clone();
     blobs.extend([command, action].map(|bytes| (BlobName::of(&bytes), BlobSource::Bytes(bytes))));
-    let uploaded = upload(connection, &blobs, able.most_in_batch).await?;
+    let uploaded = upload(connection, &blobs, able).await?;
     with_kept(access, |kept| kept.note_sent(&root));
     drop(alone);
     Ok((name, uploaded))
@@ -256,8 +277,8 @@ async fn read(order: &RemoteOrder<'_>, ended: &Ended) -> Result<RemoteEnd, Remot
         stdout,
         stderr,
         root: into.join("root"),
-        links: reader.links.into_iter().collect(),
-        worker: metadata.worker,
+        links: reader.links.into_keys().collect(),
+        worker: shortened(&metadata.worker),
         took: took.and_then(|(start, end)| between(start, end)),
         uploaded: *uploaded,
     })

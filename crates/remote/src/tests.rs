@@ -51,6 +51,18 @@ const TAMPERED: &[Lie] = &[
     Lie::Garbage,
     Lie::ErrorWithoutReason,
     Lie::OtherOperation,
+    Lie::EmptyResult,
+    Lie::CodeOfNoProcess,
+    Lie::TimesOfNoClock,
+    Lie::TwoRoots,
+    Lie::GarbageTree,
+    Lie::ManyDirectories,
+    Lie::DeepDirectories,
+    Lie::NegativeSizeInTree,
+    Lie::FileAndDirectory,
+    Lie::LinkAndFile,
+    Lie::LinkWithTwoTargets,
+    Lie::LongName,
 ];
 
 struct Project {
@@ -147,17 +159,20 @@ fn mode(end: &RemoteEnd, path: &str) -> u32 {
 fn no_answer_that_is_not_true_is_accepted() {
     let project = Project::new();
     let tree = project.tree();
-    assert!(TAMPERED.len() >= 20);
+    assert!(TAMPERED.len() >= 39);
     for lie in TAMPERED {
         let server = LyingServer::start(*lie);
         let fault = project.run(&server, &tree, &never).expect_err("a lie");
         assert!(matches!(fault, RemoteFault::Untrue(_)), "{lie:?}: {fault}");
         assert_eq!(server.seen.lock().expect("not poisoned").executed.len(), 1, "{lie:?}: a liar is not asked again");
     }
-    // A directory that the server does not have is its own word, and is asked for again.
-    let server = LyingServer::start(Lie::MissingChild);
-    assert!(matches!(project.run(&server, &tree, &never), Err(RemoteFault::Said { .. })));
-    assert_eq!(server.seen.lock().expect("not poisoned").executed.len(), 1);
+    // A directory that the server does not have is its own word, and is asked for again. What it takes back is not read.
+    for lie in [Lie::MissingChild, Lie::ChildOfOtherSize, Lie::TakesBack, Lie::LongText] {
+        let server = LyingServer::start(lie);
+        let fault = project.run(&server, &tree, &never).expect_err("no answer");
+        assert!(matches!(fault, RemoteFault::Said { .. }) && fault.to_string().len() < 1_000, "{lie:?}: {fault}");
+        assert_eq!(server.seen.lock().expect("not poisoned").executed.len(), 1, "{lie:?}");
+    }
 }
 
 /// Writes a file that is too large for a message of blobs.
@@ -308,6 +323,15 @@ fn a_save_sends_what_changed_and_a_second_client_nothing() {
 }
 
 #[test]
+fn a_large_blob_is_sent_compressed_where_the_server_takes_that() {
+    let (project, server) = (Project::new(), LyingServer::start(Lie::Zstd));
+    large(&project);
+    project.run(&server, &project.tree(), &never).expect("a result");
+    let large = crate::blob::BlobName::of(&vec![7; 4 << 20]);
+    assert!(server.seen.lock().expect("not poisoned").blobs.contains_key(&large));
+}
+
+#[test]
 fn of_several_shards_with_the_same_files_one_sends_them() {
     let server = LyingServer::start(Lie::None);
     let uploaded = std::thread::scope(|scope| {
@@ -371,6 +395,8 @@ fn a_time_limit_of_the_server_is_an_end_with_what_was_printed() {
     let end = project.run(&server, &project.tree(), &never).expect("an end");
     assert!(end.is_timeout);
     assert_eq!(fs::read(&end.stdout).expect("read"), b"one test\n");
+    let end = project.run(&LyingServer::start(Lie::DeadlineWithoutResult), &project.tree(), &never).expect("an end");
+    assert!(end.is_timeout && fs::read(&end.stdout).expect("read").is_empty());
 }
 
 #[test]

@@ -1,17 +1,23 @@
 //! Sends what the server does not have.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
+use std::io::{self, Read};
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream::WriteRequest;
 use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use reapi::content_addressable_storage_client::ContentAddressableStorageClient;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::mpsc::Sender;
+use tokio_stream::wrappers::ReceiverStream;
+use zstd::stream::read::Encoder;
 
 use crate::blob::BlobName;
+use crate::capabilities::Capabilities;
 use crate::connection::Connection;
 use crate::fault::{RemoteFault, said};
 use crate::input_root::BlobSource;
+use proctor_model::Digest;
 
 /// The most names in one question: about 700 KiB.
 const NAMES: usize = 10_000;
@@ -21,15 +27,19 @@ const MOST_IN_BATCH: u64 = 3 * 1024 * 1024;
 const OVERHEAD: u64 = 100;
 /// The bytes of a piece of a large blob.
 const PIECE: usize = 512 * 1024;
+/// How hard zstd tries: the network is to wait for no processor.
+const LEVEL: i32 = 1;
+/// The most pieces that wait for the network.
+const PIECES: usize = 2;
 
-/// Sends the blobs that the server does not have. Returns how many that were. `most_in_batch` is the server's own limit in bytes; 0 for none.
+/// Sends the blobs that the server does not have. Returns how many that were.
 pub(crate) async fn upload(
     connection: &Connection,
     blobs: &BTreeMap<BlobName, BlobSource>,
-    most_in_batch: u64,
+    able: &Capabilities,
 ) -> Result<usize, RemoteFault> {
     let missing = missing(connection, blobs).await?;
-    let limit = if most_in_batch == 0 { MOST_IN_BATCH } else { most_in_batch.min(MOST_IN_BATCH) };
+    let limit = if able.most_in_batch == 0 { MOST_IN_BATCH } else { able.most_in_batch.min(MOST_IN_BATCH) };
     let (mut batch, mut waiting) = (Vec::new(), Vec::new());
     let mut room = limit;
     for name in &missing {
@@ -37,7 +47,7 @@ pub(crate) async fn upload(
             return Err(RemoteFault::Untrue(format!("it misses the blob {}, which it was not asked for", name.digest)));
         };
         if name.size + OVERHEAD > limit {
-            write_large(connection, *name, source).await?;
+            write_large(connection, *name, source, able.takes_zstd).await?;
             continue;
         }
         if name.size + OVERHEAD > room {
@@ -104,29 +114,82 @@ async fn send(connection: &Connection, batch: Vec<(BlobName, Vec<u8>)>) -> Resul
     Ok(())
 }
 
-/// Sends a large blob in pieces. The whole is hashed on the way, and the server hashes it too.
-async fn write_large(connection: &Connection, name: BlobName, source: &BlobSource) -> Result<(), RemoteFault> {
-    let resource = connection.resource(&format!("uploads/{}/{}", fresh_id()?, name.path()));
-    let bytes = source.read(name)?;
-    let count = bytes.len().div_ceil(PIECE);
-    let pieces: Vec<WriteRequest> = bytes
-        .chunks(PIECE)
-        .enumerate()
-        .map(|(number, piece)| WriteRequest {
-            resource_name: if number == 0 { resource.clone() } else { String::new() },
-            write_offset: i64::try_from(number * PIECE).unwrap_or(i64::MAX),
-            finish_write: number + 1 == count,
-            data: piece.to_vec(),
-        })
-        .collect();
+/// Sends a large blob in pieces, of which a few are in memory at once; compressed, where the server takes that.
+async fn write_large(connection: &Connection, name: BlobName, source: &BlobSource, takes_zstd: bool) -> Result<(), RemoteFault> {
+    let form = if takes_zstd { name.compressed_path() } else { name.path() };
+    let resource = connection.resource(&format!("uploads/{}/{form}", fresh_id()?));
+    let (sender, pieces) = tokio::sync::mpsc::channel(PIECES);
     let mut client = ByteStreamClient::new(connection.channel.clone());
-    let answer = client.write(connection.call(tokio_stream::iter(pieces))).await?.into_inner();
+    let answer = client.write(connection.call(ReceiverStream::new(pieces)));
+    let (sent, answer) = tokio::join!(send_pieces(name, source, takes_zstd, resource, sender), answer);
+    let sent = sent?;
+    let answer = answer?.into_inner();
     let committed = u64::try_from(answer.committed_size).unwrap_or_default();
     // A server that got the blob from somebody else meanwhile says so by its size, or by -1.
-    if committed == name.size || answer.committed_size == -1 {
+    if [name.size, sent].contains(&committed) || answer.committed_size == -1 {
         return Ok(());
     }
-    Err(RemoteFault::Away(format!("of a blob of {} bytes {committed} arrived", name.size)))
+    Err(RemoteFault::Away(format!("of a blob of {sent} bytes {committed} arrived")))
+}
+
+/// A reader that remembers what it read.
+struct Measured<R> {
+    reader: R,
+    hasher: Sha256,
+    size: u64,
+}
+
+impl<R: Read> Read for Measured<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        self.hasher.update(&buffer[..count]);
+        self.size += count as u64;
+        Ok(count)
+    }
+}
+
+/// Reads a blob piece by piece. The last piece, with which the blob is whole, is sent only if all are what the name says. Returns how many
+/// bytes were sent.
+async fn send_pieces(
+    name: BlobName,
+    source: &BlobSource,
+    takes_zstd: bool,
+    mut resource_name: String,
+    sender: Sender<WriteRequest>,
+) -> Result<u64, RemoteFault> {
+    let unreadable = |error: io::Error| source.unreadable(&error);
+    let mut measured = Measured { reader: source.open()?.take(name.size + 1), hasher: Sha256::new(), size: 0 };
+    let mut packed: Box<dyn Read + '_> =
+        if takes_zstd { Box::new(Encoder::new(&mut measured, LEVEL).map_err(unreadable)?) } else { Box::new(&mut measured) };
+    let mut offset = 0;
+    let mut piece = |data: Vec<u8>, finish_write| {
+        let write_offset = i64::try_from(offset).unwrap_or(i64::MAX);
+        offset += data.len() as u64;
+        (offset, WriteRequest { resource_name: std::mem::take(&mut resource_name), write_offset, finish_write, data })
+    };
+    let mut read = || {
+        let mut data = Vec::with_capacity(PIECE);
+        packed.by_ref().take(PIECE as u64).read_to_end(&mut data).map_err(unreadable).map(|_| data)
+    };
+    let mut waiting = read()?;
+    loop {
+        let next = read()?;
+        if next.is_empty() {
+            break;
+        }
+        let (sent, request) = piece(std::mem::replace(&mut waiting, next), false);
+        // A server that has the blob by now listens no longer.
+        if sender.send(request).await.is_err() {
+            return Ok(sent);
+        }
+    }
+    drop(packed);
+    if measured.size != name.size || Digest::from_hasher(measured.hasher) != name.digest {
+        return Err(source.changed());
+    }
+    let (sent, request) = piece(waiting, true);
+    let _listens_no_longer = sender.send(request).await;
+    Ok(sent)
 }
 
 /// Returns an id that no other upload has, in the form of a UUID.

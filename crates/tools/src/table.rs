@@ -126,6 +126,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
+        shards: Some(&node_tests::SHARDING),
         hung: node_tests::hung_in_jest,
         find: Some(node_tests::find_jest),
         written: node_tests::written_by_jest,
@@ -137,6 +138,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         checks: node_tests::vitest_tests,
         ask: node_tests::ask,
         is_asked_by_argument_only: true,
+        shards: Some(&node_tests::SHARDING),
         hung: node_tests::hung_in_vitest,
         find: Some(node_tests::find_vitest),
         written: node_tests::written_by_vitest,
@@ -156,6 +158,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
     ToolRow {
         checks: cargo_test::runs_tests,
         no_work: cargo_test::NO_WORK,
+        shards: Some(&cargo_test::SHARDING),
         find: Some(cargo_test::find),
         triggers: triggers::RUST_TESTS,
         expectations: Some(cargo_test::EXPECTATIONS),
@@ -166,6 +169,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: go_test::NO_WORK,
         ask: go_test::ask,
         is_asked_by_argument_only: true,
+        shards: Some(&go_test::SHARDING),
         find: Some(go_test::find),
         triggers: triggers::GO_TESTS,
         expectations: Some(go_test::EXPECTATIONS),
@@ -295,6 +299,7 @@ pub(super) static ROWS: [ToolRow; Tool::ALL.len()] = [
         no_work: NoWork { options: &["--help", "-h", "--list"], names_the_tool: false, ..no_work::NONE },
         is_asked_by_argument_only: false,
         find: Some(|files, package, findings| asked::find(Tool::Playwright, files, package, findings)),
+        shards: Some(&asked::SHARDING),
         expectations: Some(asked::EXPECTATIONS_OF_PLAYWRIGHT),
         ..asked_row(Tool::Playwright, &["playwright"])
     },

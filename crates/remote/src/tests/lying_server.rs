@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
 use bazel_remote_apis::google::bytestream as bytes;
 use bazel_remote_apis::google::longrunning as operations;
-use bazel_remote_apis::google::protobuf::{Any, Empty};
+use bazel_remote_apis::google::protobuf::{self, Any, Empty};
 use bazel_remote_apis::google::rpc;
 use prost::Message;
 use reapi::capabilities_server::{Capabilities, CapabilitiesServer};
@@ -53,6 +53,27 @@ pub(super) enum Lie {
     Garbage,
     ErrorWithoutReason,
     OtherOperation,
+    /// A result in which nothing stands, which is the exit code 0.
+    EmptyResult,
+    CodeOfNoProcess,
+    TimesOfNoClock,
+    /// A directory has one root in its tree and another one beside it.
+    TwoRoots,
+    GarbageTree,
+    /// Each directory names the one below it twice, 30 times.
+    ManyDirectories,
+    /// A directory lies in the next one, 5,000 times.
+    DeepDirectories,
+    ChildOfOtherSize,
+    NegativeSizeInTree,
+    FileAndDirectory,
+    LinkAndFile,
+    LinkWithTwoTargets,
+    LongName,
+    /// The report comes whole, and then the server takes it back.
+    TakesBack,
+    /// It fails, and says a megabyte about it.
+    LongText,
     /// The first answer is that the server has no room, the next one is right.
     BusyOnce,
     BusyAlways,
@@ -64,6 +85,8 @@ pub(super) enum Lie {
     RestartsOnce,
     NeverEnds,
     Deadline,
+    /// The operation itself, without a result, says that it reached its time limit.
+    DeadlineWithoutResult,
     /// Once, the server is away for a moment when it is asked what it can do.
     AwayOnce,
     /// Once, it has no room for what is sent.
@@ -83,6 +106,8 @@ pub(super) enum Lie {
     RootIsTop,
     /// It prints a place below the worker's own directory.
     RootIsElsewhere,
+    /// It is honest, and takes compressed blobs.
+    Zstd,
     /// It has no SHA-256 among its digest functions.
     Unfit,
 }
@@ -202,8 +227,12 @@ impl LyingServer {
         let digest = (self.lie != Lie::NoDigest).then_some(digest);
         let file = reapi::OutputFile { path: path.to_owned(), digest, contents, ..reapi::OutputFile::default() };
         result.output_files.push(file.clone());
-        if self.lie == Lie::Twice {
-            result.output_files.push(file);
+        let also = |path: &str| reapi::OutputFile { path: path.to_owned(), ..file.clone() };
+        match self.lie {
+            Lie::Twice => result.output_files.push(file),
+            Lie::FileAndDirectory => result.output_files.push(also("made")),
+            Lie::LongName => result.output_files.push(also(&format!("../out/{}", "n".repeat(256)))),
+            _ => {}
         }
     }
 
@@ -216,17 +245,51 @@ impl LyingServer {
         };
         let node = reapi::FileNode { name: name.to_owned(), digest: Some(text), is_executable: true, ..Default::default() };
         let child = reapi::Directory { files: vec![node], ..reapi::Directory::default() };
-        let child_name = BlobName::of(&child.encode_to_vec()).message();
+        let mut children = if self.lie == Lie::MissingChild { Vec::new() } else { vec![child.clone()] };
+        let mut child_name = BlobName::of(&child.encode_to_vec()).message();
+        let (levels, names): (usize, &[&str]) = match self.lie {
+            Lie::ManyDirectories => (30, &["a", "b"]),
+            Lie::DeepDirectories => (5_000, &["a"]),
+            _ => (0, &[]),
+        };
+        for _ in 0..levels {
+            let node = |name: &&str| reapi::DirectoryNode { name: (*name).to_owned(), digest: Some(child_name.clone()) };
+            let above = reapi::Directory { directories: names.iter().map(node).collect(), ..reapi::Directory::default() };
+            child_name = BlobName::of(&above.encode_to_vec()).message();
+            children.push(above);
+        }
+        match self.lie {
+            Lie::ChildOfOtherSize => child_name.size_bytes += 1,
+            Lie::NegativeSizeInTree => child_name.size_bytes = -1,
+            _ => {}
+        }
         let below = reapi::DirectoryNode { name: "below".to_owned(), digest: Some(child_name) };
-        let link = reapi::SymlinkNode { name: "new-link".to_owned(), target: "/etc".to_owned(), ..Default::default() };
-        let root = reapi::Directory { directories: vec![below], symlinks: vec![link], ..reapi::Directory::default() };
-        let children = if self.lie == Lie::MissingChild { Vec::new() } else { vec![child] };
-        let tree = reapi::Tree { root: Some(root), children }.encode_to_vec();
+        let link = |name: &str, target: &str| {
+            let (name, target) = (name.to_owned(), target.to_owned());
+            reapi::SymlinkNode { name, target, ..reapi::SymlinkNode::default() }
+        };
+        let mut symlinks = vec![link("new-link", "/etc")];
+        match self.lie {
+            Lie::LinkWithTwoTargets => symlinks.push(link("new-link", "/tmp")),
+            Lie::LinkAndFile => symlinks.push(link("below", "/etc")),
+            _ => {}
+        }
+        let root = reapi::Directory { directories: vec![below], symlinks, ..reapi::Directory::default() };
+        let tree = match self.lie {
+            Lie::GarbageTree => vec![0xff; 9],
+            _ => reapi::Tree { root: Some(root), children }.encode_to_vec(),
+        };
         let tree_digest = match self.lie {
             Lie::OtherTree => self.store_as(&tree, &reapi::Tree::default().encode_to_vec()),
             _ => self.store(&tree),
         };
-        let directory = reapi::OutputDirectory { path: "made".to_owned(), tree_digest: Some(tree_digest), ..Default::default() };
+        let other = (self.lie == Lie::TwoRoots).then(|| BlobName::of(b"another root").message());
+        let directory = reapi::OutputDirectory {
+            path: "made".to_owned(),
+            tree_digest: Some(tree_digest),
+            root_directory_digest: other,
+            ..Default::default()
+        };
         result.output_directories.push(directory);
     }
 
@@ -247,7 +310,18 @@ impl LyingServer {
             self.directory(&mut result);
             self.untouched(&mut result);
         }
-        let status = |code: Code| Some(rpc::Status { code: code as i32, message: "said so".to_owned(), details: Vec::new() });
+        match self.lie {
+            Lie::EmptyResult => result = reapi::ActionResult::default(),
+            Lie::CodeOfNoProcess => result.exit_code = 4096,
+            Lie::TimesOfNoClock => {
+                let time = Some(protobuf::Timestamp { seconds: i64::MAX, nanos: -1 });
+                let metadata = reapi::ExecutedActionMetadata { execution_start_timestamp: time, ..Default::default() };
+                result.execution_metadata = Some(metadata);
+            }
+            _ => {}
+        }
+        let text = if self.lie == Lie::LongText { "!".repeat(1 << 20) } else { "said so".to_owned() };
+        let status = |code: Code| Some(rpc::Status { code: code as i32, message: text.clone(), details: Vec::new() });
         let first = self.asked.fetch_add(1, Ordering::SeqCst) == 0;
         reapi::ExecuteResponse {
             result: (self.lie != Lie::NoResult).then_some(result),
@@ -256,6 +330,7 @@ impl LyingServer {
                 Lie::BusyOnce if first => status(Code::ResourceExhausted),
                 Lie::BusyAlways => status(Code::ResourceExhausted),
                 Lie::ForgetsOnce if first => status(Code::FailedPrecondition),
+                Lie::LongText => status(Code::InvalidArgument),
                 Lie::Deadline => status(Code::DeadlineExceeded),
                 Lie::VanishesOnce if first => status(Code::Unavailable),
                 Lie::InternalOnce if first => status(Code::Internal),
@@ -277,6 +352,10 @@ impl LyingServer {
             Lie::AbortsOnce if self.fail_once(Lie::AbortsOnce, Code::Aborted).is_err() => {
                 let status = rpc::Status { code: Code::Aborted as i32, message: "said so".to_owned(), details: Vec::new() };
                 Some(operations::operation::Result::Error(status))
+            }
+            Lie::DeadlineWithoutResult => {
+                let code = Code::DeadlineExceeded as i32;
+                Some(operations::operation::Result::Error(rpc::Status { code, ..rpc::Status::default() }))
             }
             Lie::ErrorWithoutReason => Some(operations::operation::Result::Error(rpc::Status::default())),
             _ => Some(operations::operation::Result::Response(response)),
@@ -308,7 +387,11 @@ impl Capabilities for LyingServer {
         self.seen.lock().expect("not poisoned").headers.extend(header);
         let known = if self.lie == Lie::Unfit { Vec::new() } else { vec![SHA256] };
         Ok(Response::new(reapi::ServerCapabilities {
-            cache_capabilities: Some(reapi::CacheCapabilities { digest_functions: known, ..Default::default() }),
+            cache_capabilities: Some(reapi::CacheCapabilities {
+                digest_functions: known,
+                supported_compressors: if self.lie == Lie::Zstd { vec![1] } else { Vec::new() },
+                ..Default::default()
+            }),
             execution_capabilities: Some(reapi::ExecutionCapabilities { exec_enabled: true, ..Default::default() }),
             ..reapi::ServerCapabilities::default()
         }))
@@ -425,7 +508,11 @@ impl bytes::byte_stream_server::ByteStream for LyingServer {
         let seen = self.seen.lock().expect("not poisoned");
         let found = seen.blobs.iter().find(|(name, _)| resource.ends_with(&name.path()));
         let (_, data) = found.ok_or_else(|| Status::not_found(resource.clone()))?;
-        let pieces: Vec<_> = data.chunks(4).map(|piece| Ok(bytes::ReadResponse { data: piece.to_vec() })).collect();
+        let mut pieces: Vec<_> =
+            data.chunks((data.len() / 50).max(4)).map(|piece| Ok(bytes::ReadResponse { data: piece.to_vec() })).collect();
+        if self.lie == Lie::TakesBack {
+            pieces.push(Err(Status::data_loss("said so")));
+        }
         Ok(Response::new(tokio_stream::iter(pieces)))
     }
 
@@ -435,8 +522,14 @@ impl bytes::byte_stream_server::ByteStream for LyingServer {
             resource.push_str(&piece.resource_name);
             all.extend(piece.data);
         }
+        let sent = all.len();
+        if self.lie == Lie::Zstd {
+            all = zstd::decode_all(&all[..]).expect("compressed");
+            assert!(resource.ends_with(&BlobName::of(&all).compressed_path()) && sent < all.len() / 100, "{resource}: {sent}");
+            resource = resource.replace("compressed-blobs/zstd", "blobs");
+        }
         assert!(resource.ends_with(&BlobName::of(&all).path()) && resource.starts_with("main/uploads/"), "{resource}");
-        let committed_size = i64::try_from(all.len()).expect("small");
+        let committed_size = i64::try_from(sent).expect("small");
         if self.fail_once(Lie::HalfOnce, Code::Unavailable).is_err() {
             return Ok(Response::new(bytes::WriteResponse { committed_size: committed_size / 2 }));
         }

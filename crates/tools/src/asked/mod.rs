@@ -5,6 +5,7 @@
 //! file of proctor that writes one: mocha by `--require`, Playwright by a variable. Both keep the reporters that the project has chosen.
 
 mod discover;
+mod shards;
 
 use crate::expectations::{self, Expectations, first_frame};
 use crate::interpret::{Exited, Input, signal_through_wrapper};
@@ -16,6 +17,7 @@ use crate::reports::{judge_tests, read_tests, unreadable};
 use crate::{launch_failure, signals};
 pub(super) use discover::find;
 use proctor_model::{CategoryCode, Interpretation, ReportFormat, Tool, ToolReport};
+pub(super) use shards::SHARDING;
 
 /// Stands for the output directory of the action in what a row asks with.
 const OUTPUT: &str = "{out}";

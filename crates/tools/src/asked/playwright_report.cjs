@@ -1,6 +1,6 @@
 // Writes what Playwright's tests amount to in the Common Test Report Format beside this file. Playwright loads it by the variable
 // `PW_TEST_REPORTER`, beside the reporters that the project has chosen.
-const fs = require('node:fs'), path = require('node:path');
+const fs = require('node:fs'), path = require('node:path'), { spawnSync } = require('node:child_process');
 
 const OUTCOMES = { expected: 'passed', flaky: 'passed', unexpected: 'failed', skipped: 'skipped' };
 
@@ -15,6 +15,8 @@ class Report {
 
   onBegin(config, suite) {
     this.suite = suite;
+    const { PROCTOR_SHARD_LIST: list, PROCTOR_SHARD_ALL: isAll } = process.env;
+    if (list) fs.writeFileSync(list, JSON.stringify(isAll ? names(suite) : listed(names(suite), list)));
   }
 
   onError(error) {
@@ -22,6 +24,7 @@ class Report {
   }
 
   onEnd() {
+    if (process.env.PROCTOR_SHARD_ALL) return;
     const tests = (this.suite ? this.suite.allTests() : []).map((test) => told(test));
     // Playwright says by an error of its own that it found no test. The report has none then.
     for (const error of this.errors.filter((one) => !String(one.message).includes('No tests found'))) {
@@ -35,6 +38,23 @@ class Report {
     const report = { results: { tool: { name: 'playwright' }, summary, tests } };
     fs.writeFileSync(path.join(__dirname, 'report.json'), JSON.stringify(report));
   }
+}
+
+function names(suite) {
+  return suite.allTests().map((test) => {
+    const [, project, ...titles] = test.titlePath();
+    return (project ? `[${project}] ` : '') + titles.join(' › ') + (test.repeatEachIndex ? ` (repeated ${test.repeatEachIndex})` : '');
+  });
+}
+
+// Lists all tests and those of this part (shard). Playwright tells a reporter only the part, so it is asked for all in another process.
+function listed(own, list) {
+  const words = process.argv.slice(1).filter((word) => !word.startsWith('--shard='));
+  const { PROCTOR_SHARD_LIST, ...env } = process.env, all = `${list}.all`;
+  spawnSync(process.execPath, [...process.execArgv, ...words, '--list'], { env: { ...env, PROCTOR_SHARD_LIST: all, PROCTOR_SHARD_ALL: '1' } });
+  const tests = JSON.parse(fs.readFileSync(all, 'utf8'));
+  fs.rmSync(all);
+  return { tests, own: own.map((name) => tests.indexOf(name)) };
 }
 
 function words(error) {

@@ -8,6 +8,7 @@ mod discover;
 mod libtest;
 mod nextest;
 mod panics;
+mod shards;
 
 use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, signal_through_wrapper};
@@ -17,6 +18,7 @@ use crate::test_run::{RunFacts, first_line, judge};
 use crate::{compile, launch_failure, signals};
 pub(super) use discover::find;
 use proctor_model::{CategoryCode, Diagnostic, FindingLevel, Interpretation, TestFailure};
+pub(super) use shards::SHARDING;
 
 /// The options with which Cargo or a program of tests only prints something, or only builds.
 pub(super) const NO_WORK: NoWork = NoWork {

@@ -3,6 +3,7 @@
 //! `events` reads the events, and the common rules in `test_run` judge. The format is documented by `go doc test2json`.
 
 mod events;
+mod shards;
 
 use crate::expectations::{self, Expectations};
 use crate::interpret::{Exited, signal_through_wrapper};
@@ -14,6 +15,7 @@ use crate::test_run::judge;
 use crate::{launch_failure, signals};
 pub(super) use events::find;
 use proctor_model::{CategoryCode, Interpretation};
+pub(super) use shards::SHARDING;
 
 /// The options with which `go test` runs no test.
 pub(super) const NO_WORK: NoWork =

@@ -24,6 +24,7 @@ mod prepare;
 mod printed;
 mod report;
 mod rules;
+mod shards;
 mod tally;
 mod words;
 mod written;
@@ -33,6 +34,7 @@ mod rule_tests;
 
 pub(super) use hung::{hung_in_jest, hung_in_vitest};
 pub(super) use prepare::{ask, find_jest, find_vitest, vitest_tests};
+pub(super) use shards::SHARDING;
 pub(super) use written::{written_by_jest, written_by_vitest};
 
 pub(super) const EXPECTATIONS_OF_JEST: Expectations = Expectations {

@@ -76,7 +76,7 @@ fn name_reporters(arguments: &mut [String], reporters: &[&str]) {
 }
 
 // Returns the reporters that the arguments name.
-fn reporters(arguments: &[String]) -> Vec<&str> {
+pub(super) fn reporters(arguments: &[String]) -> Vec<&str> {
     let words = || arguments.iter().map(String::as_str).take_while(|word| *word != "--");
     let joined = words().filter_map(|word| word.strip_prefix("--reporter="));
     let separate = words().zip(words().skip(1)).filter(|(word, _)| *word == "--reporter").map(|(_, name)| name);

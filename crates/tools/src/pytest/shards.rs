@@ -28,9 +28,6 @@ pub(crate) const SHARDING: Sharding = Sharding { obstacle, prepare, list: LIST }
 fn obstacle(check: &DividedCheck<'_>) -> Option<ShardObstacle> {
     let texts: String = SETTINGS.iter().map(|name| check.text(name) + "\n").collect();
     let has_word = |start: &str| check.words().any(|word| word.starts_with(start)) || texts.contains(start);
-    if check.action.coverage.is_some() {
-        return Some(ShardObstacle::threshold("`coverage`"));
-    }
     if has_word("--cov-fail-under") {
         return Some(ShardObstacle::threshold("`--cov-fail-under`"));
     }

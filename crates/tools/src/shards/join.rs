@@ -5,6 +5,7 @@
 //! one shard.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 
 use serde::Deserialize;
 
@@ -19,11 +20,23 @@ pub struct ShardOutcome {
     pub list: ToolReport,
 }
 
-/// The tests that a shard collected, and the positions of those that it ran.
-#[derive(Debug, Deserialize)]
+/// What a shard collected, and the positions of what it ran.
+#[derive(Debug, Default, Deserialize)]
 struct CollectedTests {
+    #[serde(default)]
+    unit: ListedUnit,
     tests: Vec<String>,
     own: Vec<usize>,
+}
+
+/// What a list names: the smallest thing that a tool hands to one process or another.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ListedUnit {
+    #[default]
+    Test,
+    File,
+    Package,
 }
 
 /// What the result of one shard means for the whole check. Of the results of all shards, the one that stands first here decides.
@@ -109,8 +122,11 @@ fn sum_of_shards(shards: &[ShardOutcome]) -> Interpretation {
     sum.cases.retain(|case| seen.insert((case.test_file.clone(), case.full_name.clone())));
     let Some(results) = &mut sum.test_results else { return sum };
     // A module that skips itself is no test, and in the report of every shard.
-    let modules =
-        shards.iter().zip(&lists).filter_map(|(shard, list)| Some(reported(shard).saturating_sub(list.as_ref()?.distinct())));
+    let of_tests = |list: &&CollectedTests| list.unit == ListedUnit::Test;
+    let modules = shards.iter().zip(&lists).filter_map(|(shard, list)| {
+        let list = list.as_ref().filter(of_tests)?;
+        Some(reported(shard).saturating_sub(list.distinct()))
+    });
     let repeated: u64 = modules.clone().sum::<u64>() - modules.max().unwrap_or_default();
     results.counts.skipped = results.counts.skipped.saturating_sub(repeated);
     results.total = results.total.saturating_sub(repeated);
@@ -206,9 +222,8 @@ fn flaw(shards: &[ShardOutcome]) -> Option<String> {
             Ok(None) => return incomplete(place, "wrote no list of the tests that it collected".to_owned()),
             Err(why) => return incomplete(place, format!("wrote a list of tests that cannot be read ({why})")),
         };
-        let (own, reported) = (list.distinct(), reported(shard));
-        if reported < own {
-            return incomplete(place, format!("was to run {own} test(s), and its report has {reported}"));
+        if let Some((own, reported, unit)) = list.unreported(shard) {
+            return incomplete(place, format!("was to run {own} {unit}(s), and its report has {reported}"));
         }
         for test in list.own.iter().filter_map(|position| list.tests.get(*position)) {
             if let Some(before) = ran.insert(test.clone(), place).filter(|before| *before != place) {
@@ -237,16 +252,62 @@ fn reported(shard: &ShardOutcome) -> u64 {
 
 /// Reads the list of a shard; `None` if it wrote none.
 fn read_list(list: &ToolReport) -> Result<Option<CollectedTests>, String> {
+    let mut text = String::new();
     match (list.reader(), list) {
-        (Some(reader), _) => serde_json::from_reader(reader).map(Some).map_err(|error| error.to_string()),
-        (None, ToolReport::Refused(why)) => Err(why.clone()),
-        (None, _) => Ok(None),
+        (Some(mut reader), _) => reader.read_to_string(&mut text).map_err(|error| error.to_string())?,
+        (None, ToolReport::Refused(why)) => return Err(why.clone()),
+        (None, _) => return Ok(None),
+    };
+    if text.starts_with('{') {
+        return serde_json::from_str(&text).map(Some).map_err(|error| error.to_string());
     }
+    text.lines().try_fold(CollectedTests::default(), CollectedTests::and_line).map(Some)
 }
 
 impl CollectedTests {
+    /// Adds a line of a list that the programs of the tests wrote one after the other: `own test NAME` or `other package NAME`.
+    fn and_line(mut self, line: &str) -> Result<Self, String> {
+        let mut words = line.splitn(3, ' ');
+        let (whose, unit, name) = (words.next(), words.next(), words.next());
+        let unread = || format!("`{}` is no line of it", line.escape_debug());
+        self.unit = match unit {
+            Some("test") => ListedUnit::Test,
+            Some("package") => ListedUnit::Package,
+            Some(_) | None => return Err(unread()),
+        };
+        match whose {
+            Some("own") => self.own.push(self.tests.len()),
+            Some("other") => {}
+            Some(_) | None => return Err(unread()),
+        }
+        self.tests.push(name.ok_or_else(unread)?.to_owned());
+        Ok(self)
+    }
+
     /// Returns how many different tests the shard was to run.
     fn distinct(&self) -> u64 {
         self.own.iter().collect::<BTreeSet<_>>().len() as u64
+    }
+
+    /// Returns how much the shard was to run and how much of it is in its report, if that is less.
+    fn unreported(&self, shard: &ShardOutcome) -> Option<(u64, u64, &'static str)> {
+        let (own, reported, unit) = match self.unit {
+            ListedUnit::Test => (self.distinct(), reported(shard), "test"),
+            ListedUnit::File => {
+                let cases = &shard.interpretation.cases;
+                // A long report is not kept whole.
+                if (cases.len() as u64) < reported(shard) {
+                    return None;
+                }
+                // Behind a file that is tested in several ways stands which: `a.test.ts [browser]`.
+                let file = |name: &String| name.split_once(" [").map_or(name.as_str(), |(file, _)| file).to_owned();
+                let own: BTreeSet<_> = self.own.iter().filter_map(|position| self.tests.get(*position)).map(file).collect();
+                let cases: BTreeSet<_> = cases.iter().map(|case| &case.test_file).collect();
+                (own.len() as u64, cases.len() as u64, "file")
+            }
+            // A package may have no test that the filter of the command leaves.
+            ListedUnit::Package => return None,
+        };
+        (reported < own).then_some((own, reported, unit))
     }
 }

@@ -3,6 +3,7 @@
 
 mod join;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::launchers::{Located, locate};
@@ -68,6 +69,12 @@ impl DividedCheck<'_> {
         argv.flat_map(|text| text.split_whitespace())
     }
 
+    /// Returns the first of these options that the command or a variable has, with or without a value behind it.
+    pub(crate) fn option(&self, options: &[&str]) -> Option<&str> {
+        let is_one = |word: &&str| options.iter().any(|option| word.split('=').next() == Some(option));
+        self.words().find(is_one)
+    }
+
     /// Returns the words before the tool's own arguments, such as the options of its interpreter.
     pub(crate) fn interpreter_options(&self) -> impl Iterator<Item = &str> {
         self.action.command.argv.iter().take(self.located.arguments_from).map(String::as_str)
@@ -92,11 +99,47 @@ impl ShardObstacle {
         }
     }
 
+    /// Returns the obstacle of a word or a setting for which parts do not mean what the whole means.
+    pub(crate) fn because(message: String, what: &str) -> Self {
+        Self { message, hint: format!("remove {what} or `shards`") }
+    }
+
     fn not_direct(tool: Tool) -> Self {
         Self {
             message: format!("the command hides how {} is called, so no shard can be asked of it", tool.word()),
             hint: "name the tool's own command in the check, or remove `shards`".to_owned(),
         }
+    }
+}
+
+impl ShardTask<'_> {
+    /// Returns the path of a file in the output directory.
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.output_directory.join(name).to_string_lossy().into_owned()
+    }
+
+    /// Returns how long each unit took when it last ran. A unit is what one process or another runs: `unit_of` names that of a test.
+    pub(crate) fn times_of<'t>(&'t self, unit_of: impl Fn(&'t str) -> &'t str) -> BTreeMap<&'t str, u64> {
+        let mut times = BTreeMap::new();
+        for (test, time) in self.times {
+            *times.entry(unit_of(test)).or_default() += time;
+        }
+        times
+    }
+
+    /// Returns a plan for a script: a line with the number of the part and of all parts, and for each unit that was timed the number of
+    /// its part. What took longest is placed first, always in the part that has the least to do so far.
+    pub(crate) fn plan<'t>(&'t self, unit_of: impl Fn(&'t str) -> &'t str) -> String {
+        let mut loads = vec![0; self.shard.of as usize];
+        let mut times: Vec<(&str, u64)> = self.times_of(unit_of).into_iter().collect();
+        times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        let mut plan = format!("{} {}\n", self.shard.number, self.shard.of);
+        for (unit, time) in times.into_iter().filter(|(unit, _)| !unit.contains('\n')) {
+            let part = (0..loads.len()).min_by_key(|part| loads[*part]).unwrap_or_default();
+            loads[part] += time.max(1);
+            plan.push_str(&format!("{} {unit}\n", part + 1));
+        }
+        plan
     }
 }
 
@@ -109,6 +152,9 @@ pub fn shard_obstacle(action: &Action, files: &dyn ProjectFiles) -> Option<Shard
         return Some(ShardObstacle { message, hint: format!("remove it; it is for {able}") });
     };
     let located = locate(&action.command.argv);
+    if action.coverage.is_some() {
+        return Some(ShardObstacle::threshold("`coverage`"));
+    }
     let check = DividedCheck { action, located: &located, files };
     if located.recognition.tool != action.tool || located.recognition.form != CommandForm::Direct {
         return Some(ShardObstacle::not_direct(action.tool));

@@ -24,9 +24,23 @@ fn a_command_is_refused_whose_parts_would_not_mean_what_the_whole_means() {
         (Tool::Pytest, "pytest --lf", &[], "last run"),
         (Tool::Pytest, "make test", &[], "hides"),
         (Tool::Pytest, "python -I -m pytest", &[], "`-I` makes Python ignore PYTHONPATH"),
-        (Tool::Jest, "npx jest", &[], "cannot list in each shard"),
-        (Tool::GoTest, "go test ./...", &[], "cannot list in each shard"),
-        (Tool::CargoTest, "cargo nextest run", &[], "cannot list in each shard"),
+        (Tool::Jest, "npx jest", &[], ""),
+        (Tool::Jest, "npx jest --shard=1/2", &[], "`--shard=1/2` leaves out tests by itself"),
+        (Tool::Jest, "npx jest", &[("package.json", r#"{"jest": {"testSequencer": "./s.js"}}"#)], "orders the test files"),
+        (Tool::Jest, "npx jest --coverage", &[("jest.config.js", "coverageThreshold: {}")], "threshold"),
+        (Tool::Jest, "npx jest", &[("jest.config.js", "coverageThreshold: {}")], ""),
+        (Tool::Jest, "npx jest --config a.js", &[("a.js", "collectCoverage: true, coverageThreshold: {}")], "threshold"),
+        (Tool::Vitest, "npx vitest run", &[], ""),
+        (Tool::Vitest, "npx vitest run --coverage", &[("vite.config.ts", "thresholds: { lines: 90 }")], "threshold"),
+        (Tool::GoTest, "go test ./...", &[], ""),
+        (Tool::GoTest, "go test -exec wine ./...", &[], "names a program that runs the tests"),
+        (Tool::CargoTest, "cargo nextest run", &[], ""),
+        (Tool::CargoTest, "cargo test", &[], "cannot divide"),
+        (Tool::CargoTest, "cargo nextest run --partition hash:1/2", &[], "`--partition` leaves out"),
+        (Tool::CargoTest, "cargo nextest run", &[(".cargo/config.toml", "runner = 'qemu'")], "a runner of its own"),
+        (Tool::Playwright, "npx playwright test", &[], ""),
+        (Tool::Playwright, "npx playwright test", &[("playwright.config.ts", "dependencies: ['setup']")], "run in each shard"),
+        (Tool::BunTest, "bun test", &[], "cannot list in each shard"),
         (Tool::Eslint, "eslint .", &[], "cannot list in each shard"),
     ] {
         let said = refusal(tool, command, files);
@@ -38,7 +52,7 @@ fn a_command_is_refused_whose_parts_would_not_mean_what_the_whole_means() {
     };
     assert!(shard_obstacle(&covered, &FakeFiles::default()).is_some_and(|obstacle| obstacle.message.contains("threshold")));
     let unable = shard_obstacle(&action(Tool::Mypy, "mypy ."), &FakeFiles::default()).expect("mypy has no tests");
-    assert_eq!(unable.hint, "remove it; it is for pytest");
+    assert_eq!(unable.hint, "remove it; it is for pytest, jest, vitest, cargo-test, go-test, playwright");
 }
 
 #[test]
@@ -49,6 +63,76 @@ fn each_part_is_told_which_it_is_and_how_long_tests_took() {
     assert_eq!(prepared.argv.join(" "), "pytest -p proctor_shard");
     assert_eq!(prepared.environment, [("PYTHONPATH".to_owned(), "/out".to_owned())]);
     assert_eq!(prepared.files[1], ("proctor-shard.json", r#"{"number":2,"of":4,"times":{"a.py::x":7}}"#.to_owned()));
+}
+
+#[test]
+fn tools_that_hand_out_files_programs_or_packages_are_told_their_part_in_their_own_way() {
+    let shard = Shard { number: 1, of: 2 };
+    let prepared = |tool, command: &str, times: &[(&str, u64)]| {
+        let times: Vec<(String, u64)> = times.iter().map(|(name, time)| ((*name).to_owned(), *time)).collect();
+        prepare_shard(&action(tool, command), shard, Path::new("/out"), &times)
+    };
+    let jest = prepared(Tool::Jest, "jest -- a", &[("src/a.test.js › adds", 3), ("src/a.test.js › x › y", 4)]);
+    assert_eq!(jest.argv.join(" "), "jest --testSequencer=/out/proctor-shard.cjs -- a");
+    assert_eq!(jest.files[1].1, r#"{"number":1,"of":2,"times":{"src/a.test.js":7}}"#);
+    let vitest = prepared(Tool::Vitest, "vitest run", &[("a.test.ts > adds > 1", 3)]);
+    assert_eq!(vitest.argv.join(" "), "vitest run --reporter=default --reporter=/out/proctor-shard.cjs");
+    assert_eq!(vitest.files[1].1, r#"{"number":1,"of":2,"times":{"a.test.ts":3}}"#);
+    let own = prepared(Tool::Vitest, "vitest run --reporter=dot", &[]);
+    assert_eq!(own.argv.join(" "), "vitest run --reporter=dot --reporter=/out/proctor-shard.cjs");
+    let nextest = prepared(Tool::CargoTest, "cargo nextest run", &[("shop a::b", 5), ("shop c", 9), ("shop d", 5)]);
+    assert_eq!(nextest.files[1].1, "1 2\n1 shop c\n2 shop a::b\n2 shop d\n", "the longest first");
+    assert!(
+        nextest.environment.iter().all(|(name, value)| name.ends_with("_RUNNER") && value == "/bin/sh /out/proctor-shard.sh")
+    );
+    let go = prepared(Tool::GoTest, "go test ./...", &[("example.com/a TestX", 5), ("example.com/a TestY/z", 5)]);
+    assert_eq!(go.files[1].1, "1 2\n1 example.com/a\n");
+    assert!(go.argv[2] == "-count=1" && go.argv[3].starts_with("-exec=/bin/sh -c '") && go.argv[4] == "./...", "{:?}", go.argv);
+    let playwright = prepared(Tool::Playwright, "playwright test", &[]);
+    assert_eq!((playwright.argv.join(" ").as_str(), playwright.list), ("playwright test --shard=1/2", Some("collected.json")));
+}
+
+#[test]
+fn a_list_of_files_or_packages_is_compared_with_what_the_report_has() {
+    let of_files = |code, files: &[&str], list: &str| {
+        let tests: String = files
+            .iter()
+            .map(|file| {
+                format!(r#"{{"name":"/p/{file}","status":"passed","assertionResults":[{{"title":"t","ancestorTitles":[],"status":"passed"}}]}},"#)
+            })
+            .collect();
+        let report = format!(
+            r#"{{"success":true,"numTotalTests":{},"numFailedTests":0,"testResults":[{}]}}"#,
+            files.len(),
+            tests.trim_end_matches(',')
+        );
+        let interpretation =
+            Returned { report: ToolReport::Fresh(report.into_bytes()), ..Returned::exited(Tool::Jest, "jest", code) };
+        ShardOutcome { interpretation: interpretation.interpret(), list: ToolReport::Fresh(list.as_bytes().to_vec()) }
+    };
+    let first = || of_files(0, &["a.js"], r#"{"unit":"file","tests":["a.js","b.js [web]","b.js"],"own":[0]}"#);
+    let second = |files: &[&str]| of_files(0, files, r#"{"unit":"file","tests":["a.js","b.js","b.js [web]"],"own":[1,2]}"#);
+    let whole = joined(&[first(), second(&["b.js", "b.js"])]);
+    assert_eq!(whole.category, CategoryCode::TestsPassed, "{}", whole.reason);
+    let fewer = of_files(0, &["a.js"], r#"{"unit":"file","tests":["a.js","b.js","c.js"],"own":[0,2]}"#);
+    let lost = joined(&[fewer, of_files(0, &["b.js"], r#"{"unit":"file","tests":["a.js","b.js","c.js"],"own":[1]}"#)]);
+    assert!(
+        lost.category == CategoryCode::ReportIncomplete && lost.reason.contains("was to run 2 file(s), and its report has 1")
+    );
+    let (x, y) = (&[("x", "")][..], &[("y", "")][..]);
+    let lines = |tests, text: &str| ShardOutcome { list: ToolReport::Fresh(text.as_bytes().to_vec()), ..shard(0, tests, "|") };
+    for (one, other, part) in [
+        ("own package a\nother package b\n", "other package a\nown package b\n", ""),
+        ("own test s a::x\nother test s y z\n", "own test s y z\nother test s a::x\n", ""),
+        ("own package a\nother package b\n", "other package a\nother package b\n", "No shard ran `b`"),
+        ("own package a\n", "other package a\nown package b\n", "Shard 2 of 2 collected `b`, and shard 1 did not"),
+        ("own package a\nown package", "other package a\n", "cannot be read (`own package` is no line of it)"),
+        ("own package a\nmine test x", "other package a\n", "cannot be read"),
+    ] {
+        let all = joined(&[lines(x, one), lines(y, other)]);
+        let expected = if part.is_empty() { CategoryCode::TestsPassed } else { CategoryCode::ReportIncomplete };
+        assert!(all.category == expected && all.reason.contains(part), "{part}: {:?} {}", all.category, all.reason);
+    }
 }
 
 /// Returns the parts of tests, as `shard.py` divides them: for each test the number of its part.
