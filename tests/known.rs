@@ -214,6 +214,12 @@ fn what_is_known_was_judged_with_equal_variables() {
         different[at] = (name, value);
         assert!(known(different).contains("other variables than they would have here"), "{name}: {}", known(different));
     }
+    // A verdict of the project's own is of its variables, too.
+    let own = |zone| project.proctor(["run", "--known"]).env("LIGHT", "green").env("TZ", zone).env("PATH", &own).success();
+    assert_eq!(runs(&project, &project.path().display().to_string()), 1);
+    assert!(own("UTC").stdout.contains("known from"));
+    assert!(own("Asia/Tokyo").stderr.contains("other variables than they would have here"));
+    assert_eq!(runs(&project, &project.path().display().to_string()), 2);
     let waited = project.proctor(["wait", "--fresh", &other]).env("LIGHT", "red").status(1);
     assert!(!waited.stdout.contains("known from "), "{}", waited.stdout);
 }

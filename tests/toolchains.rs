@@ -191,6 +191,31 @@ fn a_run_waits_for_no_hash_and_proves_nothing_until_there_is_one() {
     gate(&project, &[], 0);
 }
 
+/// `make` and scripts find programs too, and the first of a name counts.
+#[test]
+fn a_program_that_scripts_find_first_is_named_and_proves_nothing() {
+    let project = Project::new().toml("[[check]]\nname = \"unit\"\ncommand = [\"sh\", \"tests.sh\"]\n");
+    git(&project, &["init", "--quiet"]);
+    fs::write(project.path().join("tests.sh"), "grep -q good shop.txt\n").expect("it is ours");
+    commit(&project, "shop.txt", "good\n");
+    project.proctor(["run", "--fresh-caches"]).env("PATH", "/usr/bin:/bin").success();
+    let other = program(&project.root().join("home/fk/bin/grep"));
+    let directory = Path::new(&other).parent().expect("it has one").display();
+    let path = format!("{directory}:/usr/bin:/bin");
+    commit(&project, "shop.txt", "bad\n");
+    let run = project.proctor(["run", "--fresh-caches"]).env("PATH", &path).success();
+    let named = format!("grep is another program than the approved one: {other}");
+    assert!(run.stdout.contains(&named), "{}", run.snapshot());
+    let document = gate(&project, &[], 3);
+    assert!(reasons(&document).iter().any(|reason| reason.contains(&named)), "{document}");
+    // One that is in nobody's place is no matter: editors add directories to the search path.
+    fs::rename(&other, Path::new(&other).with_file_name("an-editor")).expect("it is ours");
+    commit(&project, "shop.txt", "good and newer\n");
+    let run = project.proctor(["run", "--fresh-caches"]).env("PATH", &path).success();
+    assert!(!run.stdout.contains("another program"), "{}", run.snapshot());
+    gate(&project, &[], 0);
+}
+
 #[test]
 fn another_program_first_in_the_search_path_is_named_and_proves_nothing() {
     let project = Project::new().toml("[[check]]\nname = \"unit\"\ncommand = [\"true\"]\n");

@@ -349,4 +349,7 @@ fn a_directory_that_got_the_number_of_a_removed_one_is_new_without_a_question() 
             return;
         }
     }
+    // Others give no number twice. The rule itself is tested with the registrations.
+    let kind = nix::sys::statfs::statfs(project.root()).expect("it is there").filesystem_type();
+    assert_ne!(kind, nix::sys::statfs::EXT4_SUPER_MAGIC, "ext4 gave no directory the number of the one before");
 }

@@ -39,6 +39,26 @@ fn left_layers(project: &Project) -> Vec<String> {
     layers.map(|layer| layer.file_name().to_string_lossy().into_owned()).collect()
 }
 
+/// Only an attempt that wrote a file takes room in a snapshot.
+#[test]
+fn many_checks_that_write_nothing_have_a_snapshot() {
+    let project = scripts(&["true"; 76]);
+    assert_eq!(snapshot(&project.proctor(["run", "--json"]).success())["tested"], "snapshot");
+}
+
+#[test]
+#[ignore = "long tier"]
+fn more_layers_than_a_mount_shows_end_the_run_and_nobody_is_put_in_place_unasked() {
+    let project = Project::new().toml(&"[[check]]\nname = \"NAME\"\ncommand = [\"touch\", \"NAME\"]\n".repeat(152));
+    let text = fs::read_to_string(project.path().join("proctor.toml")).expect("it is ours");
+    let numbered: String =
+        text.lines().enumerate().map(|(line, text)| text.replace("NAME", &format!("n{}", line / 3)) + "\n").collect();
+    project.save("proctor.toml", &numbered);
+    let ended = project.proctor(["run"]).status(3);
+    assert!(ended.stderr.contains("wrote files more than 150 times"), "{}", ended.stderr);
+    assert!(!project.path().join("n0").exists());
+}
+
 #[test]
 fn a_check_sees_what_was_digested_whatever_is_saved_meanwhile() {
     let project =

@@ -2,18 +2,20 @@
 
 mod attested;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::environment::Environment;
 use crate::error::CommandError;
 pub(crate) use crate::known::attested::{add_attested, may_be_attested};
 use crate::project::opening;
+use crate::project::setup::LoadedProject;
 use crate::status::stand_with_attested;
 use crate::wait;
 use crate::work_trees::register_at_first_use;
 use proctor_api::{AnswerV1, InTimeV1};
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Freshness, KnownFrom, TaskId, TreeDigest};
+use proctor_project::{OTHER_VARIABLES, variables_digest};
 use proctor_sandbox::process::clock;
 
 /// A verdict that holds for the present files.
@@ -42,11 +44,13 @@ pub enum KnownOutcome {
     Unknown(Vec<String>),
 }
 
-/// Returns what is known of a task on the present files of the project at `root`. Nothing is run.
+/// Returns what is known of a task on the present files of a project. Nothing is run. A verdict with other variables than checks would get
+/// now is not known.
 ///
 /// # Errors
 /// When the project or the store cannot be read.
-pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Result<KnownOutcome, CommandError> {
+pub fn known_files(environment: &Environment, loaded: &LoadedProject, task: &TaskId) -> Result<KnownOutcome, CommandError> {
+    let root = loaded.root.as_path();
     register_at_first_use(environment, root)?;
     let mut archive = opening::open_archive(environment)?;
     let standing = stand_with_attested(environment, &mut archive, root, std::slice::from_ref(task))?;
@@ -74,6 +78,11 @@ pub fn known_files(environment: &Environment, root: &Path, task: &TaskId) -> Res
     let run = archive.find(&project, Some(verdict.run_id.as_str()))?;
     let Some(run) = run else { return Ok(gone()) };
     let (_, report) = archive.report(&project, &run)?;
+    let additions = opening::settings(environment, loaded)?.environment;
+    let variables = variables_digest(root, environment.variables(), &additions);
+    if report.environment.as_ref().and_then(|made| made.variables).is_some_and(|made| made != variables) {
+        return Ok(KnownOutcome::Unknown(vec![format!("the checks of {} {OTHER_VARIABLES}", verdict.run_id)]));
+    }
     let source = from.words(&here);
     let report = ExecutionReportV2 { known_from: Some(from), ..report };
     Ok(KnownOutcome::Known(Box::new(KnownReport { exit, source, report })))

@@ -76,6 +76,7 @@ pub(super) fn terms(success: &str) -> PlanTerms {
         debt: Vec::new(),
         approval: ApprovalTerms::default(),
         settings: None,
+        in_front: None,
     }
 }
 

@@ -64,6 +64,10 @@ pub struct PlanTerms {
     /// approved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<JudgedSettings>,
+    /// The programs, by their paths, that the search path finds in directories of the user in front of others of the same names, with the
+    /// digests of their bytes. `None` in approvals that were written before they were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_front: Option<BTreeMap<String, Digest>>,
 }
 
 /// What a plan demands of one action.

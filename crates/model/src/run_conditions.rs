@@ -7,7 +7,7 @@ use std::fmt;
 
 use proctor_wire::wire;
 
-use crate::{Digest, RunId, Timestamp};
+use crate::{Digest, RunId, Timestamp, has_word};
 
 /// The most paths that [`IgnoredFiles`] names. More are counted, and a commit whose run had more is not proved by it.
 pub const MOST_IGNORED_NAMED: usize = 200;
@@ -96,6 +96,14 @@ pub struct ToolchainRecord {
     /// Whether the run compared the stamp of every file, and not only those of the directories.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub every_file: bool,
+}
+
+impl ToolchainRecord {
+    /// Returns whether it is the user's own settings of a tool, which no other machine has.
+    pub fn is_settings(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        has_word("config config.toml gradle.properties init.d init.gradle init.gradle.kts", name)
+    }
 }
 
 /// The ignored files that checks could read. They belong to no tree, and a clone of the commit lacks them. Installed packages,

@@ -42,6 +42,7 @@ struct ApprovalRequestV1<'a> {
 pub(crate) fn approval_request(project: &ProjectId, held: &CurrentApproval, record: &ApprovalRecord) -> Vec<u8> {
     let mut terms = record.terms.clone();
     terms.actions.values_mut().for_each(|action| action.program = None);
+    terms.in_front = None;
     let request = ApprovalRequestV1 {
         schema: SCHEMA,
         project,

@@ -36,6 +36,9 @@ use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
 use proctor_tree::{TreeHints, TreeIndex};
 
+/// What is said of the checks of a run that had other variables.
+pub const OTHER_VARIABLES: &str = "had other variables than they would have here (`PATH`, `TZ` and the like)";
+
 /// The most reasons that are named why runs on the same content do not count here.
 const MOST_REASONS: usize = 5;
 
@@ -282,7 +285,7 @@ impl<'a> KnownSearch<'a> {
         let variables = variables_digest(self.question.root, self.question.ambient, &self.question.settings.environment);
         if environment.variables != Some(variables) {
             return Err(match environment.variables {
-                Some(_) => "its checks had other variables than they would have here (`PATH`, `TZ` and the like)".to_owned(),
+                Some(_) => format!("its checks {OTHER_VARIABLES}"),
                 None => "its report does not say which variables its checks had".to_owned(),
             });
         }

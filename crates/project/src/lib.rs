@@ -99,7 +99,7 @@ pub use ignored_files::ignored_in_project;
 pub use inputs::{InputRefusal, InputSearch};
 pub use installed::Installed;
 pub use kept_paths::{KeepDecision, KeptPaths, decide_keep};
-pub use known::OtherStoresRun;
+pub use known::{OTHER_VARIABLES, OtherStoresRun};
 pub use known_commits::{
     AcceptedCommit, ReplacedTip, TrustedTip, accepted_commits, committed_digests, keep_accepted_commit, keep_trusted_tip,
     replaced_tip,

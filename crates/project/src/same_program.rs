@@ -1,7 +1,7 @@
 //! Whether the search path leads to the program that was approved, and what an approval records of programs (S7). Reads the file
 //! system, and starts nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
@@ -16,10 +16,13 @@ use crate::toolchain_places::{is_of_system, prefixes};
 use proctor_index::StoreIndex;
 use proctor_model::{Action, ApprovalReason, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure};
 use proctor_sandbox::process::resolve_program;
-use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home};
+use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home, search_path};
 
 /// The size in bytes of the largest program whose content is recorded.
 const LARGEST_PROGRAM: u64 = 64 << 20;
+
+/// The most entries of a directory of the search path that are looked at.
+const MOST_ENTRIES: usize = 4096;
 
 /// Where the programs of a plan are searched.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +50,33 @@ impl ProgramSearch<'_> {
                 };
             }
         }
+        let is_approved = |path: &String| by == ApprovalReason::Person || !self.is_alone(&ProgramWay::Elsewhere, Path::new(path));
+        terms.in_front = Some(self.in_front().into_iter().filter(|(path, _)| is_approved(path)).collect());
         terms
+    }
+
+    /// Returns the programs that scripts and `make` find in directories of the user, although an environment, a toolchain or the system has
+    /// one of the same name further back in the search path. What else such a directory has is put in nobody's place.
+    fn in_front(&self) -> BTreeMap<String, Digest> {
+        let path = search_path(self.ambient);
+        let directories: Vec<PathBuf> = std::env::split_paths(&path).map(|directory| self.root.join(directory)).collect();
+        let (own, others): (Vec<_>, Vec<_>) = directories
+            .iter()
+            .enumerate()
+            .partition(|(_, directory)| self.way_of(&directory.join("program")) == ProgramWay::Elsewhere);
+        let mut found = BTreeMap::new();
+        for (place, directory) in own {
+            let mut behind = others.iter().skip_while(|(other, _)| *other < place).peekable();
+            let entries = behind.peek().and_then(|_| std::fs::read_dir(directory).ok());
+            for entry in entries.into_iter().flatten().flatten().take(MOST_ENTRIES) {
+                let (path, name) = (entry.path(), entry.file_name());
+                let stands_in_front = path.is_file() && behind.clone().any(|(_, other)| other.join(&name).is_file());
+                if stands_in_front && self.way_of(&path) == ProgramWay::Elsewhere {
+                    found.insert(path.display().to_string(), content_of(&path).unwrap_or_else(|| Digest::of(b"")));
+                }
+            }
+        }
+        found
     }
 
     /// Returns, in words for people, the programs of checks that the search path of whoever runs proctor finds by another way than the
@@ -76,10 +105,14 @@ impl ProgramSearch<'_> {
             };
             (!is_same).then(|| format!("{word} {said}: {}", now.display()))
         };
-        let mut others: Vec<String> =
-            plan.steps.iter().filter(|step| step.starts_program_of_this_machine()).filter_map(other).collect();
-        others.dedup();
-        others
+        let steps = || plan.steps.iter().filter(|step| step.starts_program_of_this_machine());
+        let mut others: BTreeSet<String> = steps().filter_map(other).collect();
+        if let Some(approved) = approved.in_front.as_ref().filter(|_| steps().next().is_some()) {
+            let found = self.in_front().into_iter().filter(|(path, content)| approved.get(path) != Some(content));
+            let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+            others.extend(found.map(|(path, _)| format!("{} is another program than the approved one: {path}", name(&path))));
+        }
+        others.into_iter().collect()
     }
 
     fn way_of(&self, path: &Path) -> ProgramWay {
@@ -224,6 +257,34 @@ mod tests {
         std::fs::write(&program, text).expect("it is ours");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
         [(OsString::from("PATH"), OsString::from(format!("{}:/usr/bin:/bin", directory.display())))].into()
+    }
+
+    #[test]
+    fn a_program_that_scripts_find_in_front_of_the_one_of_the_system_is_named_and_other_directories_are_not() {
+        let top = tempfile::tempdir().expect("a directory");
+        let (root, additions) = (top.path().join("project"), EnvironmentAdditions::default());
+        let mut step = testing::generic_action(ActionPhase::Step);
+        step.command.argv = vec!["sh".to_owned()];
+        let plan = Plan { steps: vec![step], ..testing::empty_plan() };
+        let own = top.path().join("own");
+        let mut ambient = search_path(&own, "an editor");
+        ambient.insert("HOME".into(), top.path().into());
+        let mut plain = ambient.clone();
+        plain.insert("PATH".into(), "/usr/bin:/bin".into());
+        let search = |ambient| ProgramSearch { root: &root, ambient, additions: Some(&additions) };
+        let approved = |by, ambient| search(ambient).record(&plan, plan_terms(&plan), by);
+        let others = |terms: &PlanTerms| search(&ambient).found_by_another_way(&plan, terms);
+        let first = approved(ApprovalReason::NewTask, &plain);
+        assert_eq!(others(&first), [""; 0], "nothing else is called like it");
+        std::fs::copy(own.join("tool"), own.join("grep")).expect("it is ours");
+        assert_eq!(others(&first), [format!("grep is another program than the approved one: {}", own.join("grep").display())]);
+        // Who wrote it before the first run, or approves it, means it, until it is another one.
+        let meant = approved(ApprovalReason::NewTask, &ambient);
+        assert_eq!(others(&meant), [""; 0]);
+        std::fs::write(own.join("grep"), "changed").expect("it is ours");
+        assert_eq!((others(&meant).len(), others(&approved(ApprovalReason::Person, &ambient)).len()), (1, 0));
+        // Approvals of earlier versions do not say it.
+        assert_eq!(others(&PlanTerms { in_front: None, ..first }), [""; 0]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use proctor_app::Environment;
 use proctor_app::known::{KnownOutcome, known_files};
 use proctor_app::project::opening::open_archive;
 use proctor_app::project::setup::LoadedProject;
+use proctor_app::project::specification_files;
 use proctor_evidence::report::{TestRecordV1, TestResultsRecordV1};
 use proctor_model::{ActionEnd, CommandExit, ResultType, TaskId, TestCase, TestOutcome, TreeDigest};
 
@@ -24,7 +25,8 @@ pub(crate) struct KnownAfter {
 /// Returns how the checks ended in a run that proves the present content, by the present rules and in an equal environment. `None` if none is
 /// known, or it cannot be read: then the tests are run.
 pub(crate) fn known_after(environment: &Environment, root: &Path) -> Option<KnownAfter> {
-    let KnownOutcome::Known(known) = known_files(environment, root, &TaskId::default_task()).ok()? else { return None };
+    let loaded = specification_files::load(environment, root, None).ok()?;
+    let KnownOutcome::Known(known) = known_files(environment, &loaded, &TaskId::default_task()).ok()? else { return None };
     let tree = known.report.tree.as_ref().filter(|_| known.exit == CommandExit::Proceed)?.before;
     let mut archive = open_archive(environment).ok()?;
     let others = archive.projects_of_repository(root).ok()?;

@@ -35,10 +35,6 @@ const MOST_CONFIGURATIONS: usize = 256;
 /// The size in bytes up to which a configuration file is read for the outputs that it names.
 const LARGEST_CONFIGURATION: u64 = 1 << 20;
 
-/// The most attempts of actions that a run with a snapshot may have. Each attempt can add a layer, and the options of one
-/// mount have room for about 200 layers.
-const MAX_ATTEMPTS: usize = 150;
-
 /// The time limit for trying whether the snapshot can be mounted. If it passes, the checks run in place.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -73,7 +69,8 @@ pub fn look_and_copy(
     let hints = clean_up_after_killed_run(store, request, hints);
     let mut index = trees.known.scan(store, request.settings, request.scope, &hints)?;
     let of_settings = obstacle_of_settings(request.settings, &request.scope.root, store.root());
-    if let Some(reason) = of_settings.or_else(|| obstacle_of_run(request)) {
+    let of_run = || request.is_typed().then(|| "a typed command works for the project".to_owned());
+    if let Some(reason) = of_settings.or_else(of_run) {
         return Ok((index, Err(reason)));
     }
     let path_variable = runner.path_variable();
@@ -238,21 +235,6 @@ fn obstacle_to_mount(
     };
     let scratch = runner.preparation.scratch().map_or(nowhere, ScratchDirectory::path).to_owned();
     try_mount(runner.launcher()?, &trial, store, &scratch, mount)
-}
-
-/// Returns why a run cannot have a snapshot, as far as its plan says so.
-fn obstacle_of_run(request: &RunRequest<'_>) -> Option<String> {
-    let plan = request.plan;
-    let shards = |action: &Action| action.shards.map_or(1, |shards| shards.at_most() as usize);
-    let attempts: usize = plan.actions().map(|action| (1 + shards(action)) * (1 + usize::from(action.retry_attempts))).sum();
-    let reason = if request.is_typed() {
-        "a typed command works for the project"
-    } else if attempts > MAX_ATTEMPTS {
-        "the plan has too many actions"
-    } else {
-        return None;
-    };
-    Some(reason.to_owned())
 }
 
 fn refuse_in_place_if_required(request: &RunRequest<'_>, place: CheckPlace) -> Result<CheckPlace, ProjectError> {

@@ -53,6 +53,7 @@ use proctor_project::{
     SurveyScope, ToolchainDepth, ToolchainSurvey, Trees, Workspace,
 };
 use proctor_sandbox::process::{LaunchRequest, clock};
+use proctor_sandbox::snapshot::InPlaceReason;
 use proctor_sandbox::{
     ChildEnvironment, FailedAction, KnownReferences, Secrets, SystemPlaces, is_python_source, isolation, selects_toolchain,
 };
@@ -71,6 +72,9 @@ pub(crate) use self::services::ServiceStart;
 
 /// Why an action that no launcher could start has no result.
 const LAUNCHER_GONE: &str = "the launcher (the process of proctor that starts commands) was gone before it started the command";
+
+/// The most directories of which a snapshot is made up. The options of one mount have room for about 200.
+const MOST_LAYERS: usize = 150;
 
 /// The time limit of an action. `of_the_run` is the run's own limit, if less of it is left than the action's limit
 /// allows.
@@ -237,6 +241,9 @@ impl<'w, 'c> Performer<'w, 'c> {
                 CachesMode::Fresh => Vec::new(),
             };
             let mount = snapshot.add_mount(Some(action), bytecode)?;
+            if mount.lower.len() > MOST_LAYERS {
+                return Err(ProjectError::not_copied(&InPlaceReason::TooManyLayers { bound: MOST_LAYERS }));
+            }
             request.child.isolation.snapshot = Some(mount);
             // At a weaker level the action would see the project instead.
             request.child.isolation.weakest = IsolationLevel::Namespace;

@@ -12,10 +12,13 @@ use crate::secrets::Secrets;
 use crate::toolchains::is_toolchain_variable;
 use proctor_model::{Action, ActionPhase, PackageCredentials};
 
-/// The names of variables that every command gets from proctor's environment; a trailing `*` stands for any text.
-const ALLOWED: &str = "PATH HOME USER LOGNAME SHELL LANG LC_* TZ TMPDIR VIRTUAL_ENV CONDA_PREFIX NODE_ENV";
+/// The names of variables that every command gets from proctor's environment. Those of the language are locale(7)'s: another name that
+/// begins with `LC_` could tell a check anything.
+const ALLOWED: &str = "\
+    PATH HOME USER LOGNAME SHELL TZ TMPDIR VIRTUAL_ENV CONDA_PREFIX NODE_ENV LANG LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE \
+    LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME";
 
-/// The names of further variables that only prerequisites get: proxies, certificates, package indexes.
+/// The names of further variables that only prerequisites get: proxies, certificates, package indexes. A trailing `*` stands for any text.
 const ALLOWED_FOR_PREREQUISITES: &str = "\
     http_proxy https_proxy all_proxy no_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR \
     REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS NODE_USE_SYSTEM_CA NIX_SSL_CERT_FILE GIT_SSL_CAINFO CARGO_HTTP_* PIP_* \
@@ -283,11 +286,21 @@ mod tests {
 
     #[test]
     fn only_listed_names_get_through_and_ci_is_neither_passed_nor_set() {
-        let pairs = [("PATH", "/bin"), ("LC_ALL", "C"), ("CI", "1"), ("PYTEST_ADDOPTS", "-k x"), ("LD_PRELOAD", "evil.so")];
+        let pairs = [
+            ("PATH", "/bin"),
+            ("LC_ALL", "C"),
+            ("LC_GREEN", "1"),
+            ("CI", "1"),
+            ("PYTEST_ADDOPTS", "-k x"),
+            ("LD_PRELOAD", "evil.so"),
+        ];
         let child = build(&pairs, &EnvironmentAdditions::default(), &action(ActionPhase::Step));
         let names: Vec<_> = child.variables.keys().map(|name| name.to_string_lossy().into_owned()).collect();
         assert_eq!(names, ["COLUMNS", "LC_ALL", "PATH", "PROCTOR_OUT", "PYTHONUNBUFFERED"]);
-        assert_eq!(child.dropped.iter().map(String::as_str).collect::<Vec<_>>(), ["CI", "LD_PRELOAD", "PYTEST_ADDOPTS"]);
+        assert_eq!(
+            child.dropped.iter().map(String::as_str).collect::<Vec<_>>(),
+            ["CI", "LC_GREEN", "LD_PRELOAD", "PYTEST_ADDOPTS"]
+        );
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(super) fn take_known(
     if !is_about_all || !takes && !is_named {
         return Ok(None);
     }
-    match known_files(environment, &loaded.root, &loaded.plan.task)? {
+    match known_files(environment, loaded, &loaded.plan.task)? {
         KnownOutcome::Known(known) if takes => {
             show(options, environment, loaded, &known);
             Ok(Some(known.exit))
@@ -101,7 +101,7 @@ fn show(options: &RunOptions, environment: &Environment, loaded: &LoadedProject,
 
 /// Says what is known of the present files of a project, or why nothing is.
 pub(super) fn why_known(environment: &Environment, loaded: &LoadedProject) -> Result<CommandExit, CommandError> {
-    match known_files(environment, &loaded.root, &loaded.plan.task)? {
+    match known_files(environment, loaded, &loaded.plan.task)? {
         KnownOutcome::Known(known) => {
             render::line(&known.source);
             Ok(CommandExit::Proceed)

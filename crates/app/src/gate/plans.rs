@@ -111,11 +111,11 @@ pub(super) fn started(
             .extend(words.flat_map(|word| word.split(':').chain([word])).filter(|word| !word.is_empty()).map(str::to_owned));
         let programs = if is_of_shell { started_words(&script) } else { Vec::new() };
         let mut paths: Vec<String> = programs.iter().map(|word| at(word.trim_start_matches("./"))).collect();
-        started.files.extend(paths.iter().cloned());
         // `make` and the like start what their file of targets says.
         if programs.iter().any(|word| has_word("make gmake just task nox invoke rake", word)) {
             paths.extend(files.names(&directory).into_iter().filter(|name| is_file_of_targets(name)).map(|name| at(&name)));
         }
+        started.files.extend(paths.iter().cloned());
         for path in paths {
             if known.len() < MOST_STARTED && files.exists(&path) && known.insert(path.clone()) {
                 let name = path.rsplit('/').next().unwrap_or(&path);

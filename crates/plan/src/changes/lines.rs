@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::changes::{ChangeKind, ChangedFile, GateChange, shortened};
 use proctor_model::has_word;
 
-/// What silences a finding in source files, as linters and type checkers write it.
+/// What silences a finding in a comment or an attribute of a source file, in small letters: the words of linters and type checkers alone, and
+/// words of the language where they are joined to a tool's name, as in `eslint-disable` and `type: ignore`.
 const SUPPRESSIONS: &str = "\
-    noqa|type: ignore|# mypy:|no_type_check|pyright: ignore|pyright: basic|pylint: disable|pylint: skip-file|\
-    eslint-disable|/* eslint |oxlint-disable|deno-lint-ignore|@ts-ignore|@ts-nocheck|@ts-expect-error|nolint|[allow(|[expect(|, allow(|\
-    pragma: no cover|istanbul ignore|c8 ignore|v8 ignore|biome-ignore|svelte-ignore|nosec|shellcheck disable|rubocop:disable|\
-    rubocop:todo|:nocov:|stylelint-disable|tslint:disable|swiftlint:disable|prettier-ignore|rustfmt::skip|fmt: off|fmt: skip|NOSONAR|\
-    NOLINT|lint:ignore|SuppressWarnings|@Suppress(|SuppressMessage|#pragma warning disable|diagnostic ignored|@nowarn|noinspection|\
-    phpstan-ignore|psalm-suppress|phpcs:ignore|phpcs:disable|codespell:ignore";
+    noqa|nosec|nosemgrep|nolint|nocheck|nocov|nosonar|noinspection|nowarn|no_type_check|no cover|suppress|-ignore|:ignore|: ignore|\
+    istanbul ignore|8 ignore|diagnostic ignored|-disable|:disable|: disable|disable=|warning disable|:skip|: skip|: off|:todo|\
+    -expect-error|[allow(|[expect(|, allow(|# mypy:|pyright: basic|/* eslint ";
+/// The beginnings of comments and attributes.
+const COMMENTS: [&str; 7] = ["#", "//", "/*", "<!--", "--", "@", "["];
 /// Texts by which a test is left out, or all others are.
 const SKIPS: &str = "\
     mark.skip|mark.xfail|pytest.skip(|pytest.xfail(|pytest.exit(|pytest.importorskip(|unittest.skip|SkipTest|expectedFailure|skipTest(|\
@@ -37,7 +37,11 @@ const SOURCES: &str = "\
 
 /// Returns the lines that silence a finding and were not there before.
 pub(super) fn find_suppressions(file: &ChangedFile<'_>) -> Vec<String> {
-    let is_one = |line: &str| SUPPRESSIONS.split('|').any(|mark| line.contains(mark));
+    let is_one = |line: &str| {
+        let line = line.to_ascii_lowercase();
+        let comment = COMMENTS.iter().filter_map(|mark| line.find(mark)).min();
+        comment.is_some_and(|start| SUPPRESSIONS.split('|').any(|mark| line[start..].contains(mark)))
+    };
     added_lines(file).into_iter().filter(|(_, line)| is_one(line)).map(|(_, line)| shortened(line)).collect()
 }
 

@@ -137,8 +137,14 @@ fn changes_of_file(
         (true, false) => "removed",
         (false, _) => "added",
     };
-    // A file that is new cannot be named by a check of the trusted commit.
-    if file.is_there.0 && (started.files.contains(file.path) || is_file_of_targets(name)) {
+    // A file that is new cannot be named by a check of the trusted commit, and it can be read in the place of one that is.
+    let takes_place = || {
+        let own = kind_of_targets(file.path);
+        own.is_some() && started.files.iter().any(|other| kind_of_targets(other) == own)
+    };
+    if (file.is_there.0 && (started.files.contains(file.path) || is_file_of_targets(name)))
+        || (file.is_there == (false, true) && takes_place())
+    {
         found.push(change(ChangeKind::Command, format!("{how}: it is a command of checks")));
     } else if file.is_there == (true, false) {
         match ignored.iter().find(|rule| is_ignored_by(file.path, rule)) {
@@ -183,6 +189,14 @@ pub fn is_file_of_targets(name: &str) -> bool {
         tasks.py gruntfile.js gulpfile.js jakefile.js build.xml earthfile sconstruct wscript magefile.go";
     let lower = name.to_ascii_lowercase();
     has_word(NAMES, &lower) || lower.ends_with(".mk") || lower.ends_with(".just")
+}
+
+/// Returns what a file of targets is read in the place of, as its directory and a name: `make` prefers a `GNUmakefile` to a `Makefile`.
+fn kind_of_targets(path: &str) -> Option<(&str, String)> {
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let lower = name.to_ascii_lowercase();
+    let stem = lower.trim_start_matches("gnu").trim_start_matches('.').split('.').next()?;
+    is_file_of_targets(name).then(|| (directory, stem.to_owned()))
 }
 
 /// Returns whether a file of this name is a program that configures a tool.

@@ -44,14 +44,22 @@ impl RecordedTest {
 }
 
 /// Returns the changes with the tests that ran on the trusted content, and that the judged content's runs did not collect or did not run.
-/// A test that ran on the trusted content is gone by the records and not by the source text.
+/// A test that ran on the trusted content is gone or left out by the records and not by the source text.
 pub fn with_recorded_tests(changes: Vec<GateChange>, before: &RecordedTests, now: &RecordedTests) -> Vec<GateChange> {
     let is_recorded = |change: &GateChange| {
         before.tests.iter().any(|test| test.has_run && test.file == change.file && test.title() == change.what)
     };
-    let is_known_better = |change: &GateChange| change.kind == ChangeKind::TestGone && now.is_complete && is_recorded(change);
-    let mut found: Vec<GateChange> = changes.into_iter().filter(|change| !is_known_better(change)).collect();
     let [gone, skipped] = lost_tests(before, now);
+    // A mark that leaves no test of its file out here, as on another system, leaves none out of what was tested.
+    let is_run = |file: &str| {
+        let lost = gone.iter().chain(&skipped).any(|test| test.file == file);
+        !lost && before.tests.iter().any(|test| test.has_run && test.file == file)
+    };
+    let is_known_better = |change: &GateChange| {
+        let is_of_run = change.kind == ChangeKind::TestSkipped && is_run(&change.file);
+        now.is_complete && (is_of_run || (change.kind == ChangeKind::TestGone && is_recorded(change)))
+    };
+    let mut found: Vec<GateChange> = changes.into_iter().filter(|change| !is_known_better(change)).collect();
     found.extend(of_tests(ChangeKind::TestGone, &gone, "ran on the trusted content, and is not collected any more"));
     found.extend(of_tests(ChangeKind::TestSkipped, &skipped, "ran on the trusted content, and is skipped or expected to fail"));
     found.sort();
@@ -162,6 +170,10 @@ mod tests {
             changes(),
             "of a test that did not run the record knows nothing"
         );
+        let mark = || vec![GateChange { kind: ChangeKind::TestSkipped, ..source("a.py") }];
+        assert_eq!(with_recorded_tests(mark(), &before, &before), [], "it ran all the same");
+        assert_eq!(with_recorded_tests(mark(), &before, &skipped).len(), 2);
+        assert_eq!(with_recorded_tests(mark(), &skipped, &before), mark(), "it did not run before");
         now.is_complete = false;
         assert_eq!(with_recorded_tests(changes(), &before, &now), changes());
         now.tests.clear();

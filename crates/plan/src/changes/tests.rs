@@ -103,6 +103,7 @@ const WEAKER: &[Edit] = &[
     ),
     ("a conftest changes", "conftest.py", "a = 1\n", "a = 2\n", ChangeKind::Program),
     ("a target does nothing", "Makefile", "test:\n\tpytest\n", "test:\n\t-pytest\n", ChangeKind::Command),
+    ("a new file of targets is read first", "ci/GNUmakefile", "", "test:\n\ttrue\n", ChangeKind::Command),
     ("a recipe does nothing", "justfile", "test:\n  pytest\n", "test:\n  true\n", ChangeKind::Command),
     ("a session of nox does nothing", "noxfile.py", "a\n", "b\n", ChangeKind::Command),
     ("a task does nothing", "Taskfile.yml", "a\n", "b\n", ChangeKind::Command),
@@ -289,7 +290,7 @@ const WEAKER: &[Edit] = &[
 #[test]
 fn what_makes_a_commit_green_in_another_way_is_named() {
     for (what, file, before, after, kind) in WEAKER {
-        let found = changes(&[(file, before, after)], &["scripts/check.sh"]);
+        let found = changes(&[(file, before, after)], &["scripts/check.sh", "ci/Makefile"]);
         assert!(found.iter().any(|change| change.kind == *kind && change.file == *file), "{what}: {found:?}");
     }
 }
@@ -336,6 +337,7 @@ const HONEST: &[(&str, &str, &str, &str)] = &[
     ("a word like a mark", "a.py", "x\n", "sys.exit(1)\nprofit(2)\nedit.only(3)\n"),
     ("a new file", "src/b.ts", "", "export const x = 1\n"),
     ("a new Makefile", "Makefile", "", "all:\n\ttrue\n"),
+    ("a new file of targets of another program", "ci/justfile", "", "all:\n  true\n"),
     ("a new configuration of pytest", "conftest.py", "", "import pytest\n"),
     (
         "a rule of eslint is an error",
@@ -403,7 +405,7 @@ const HONEST: &[(&str, &str, &str, &str)] = &[
 fn what_makes_nothing_weaker_is_not_asked_about() {
     assert!(WEAKER.len() >= 40 && HONEST.len() >= 40, "{} and {}", WEAKER.len(), HONEST.len());
     for (what, file, before, after) in HONEST {
-        let found = changes(&[(file, before, after)], &["scripts/check.sh"]);
+        let found = changes(&[(file, before, after)], &["scripts/check.sh", "ci/Makefile"]);
         let asked: Vec<_> = found.iter().filter(|change| change.kind.asks(WeakenedChanges::Ask)).collect();
         assert!(asked.is_empty(), "{what}: {asked:?}");
     }

@@ -55,7 +55,8 @@ pub fn compare_terms(before: &PlanTerms, now: &PlanTerms) -> RuleDifference {
         }
     }
     let without = |terms: &PlanTerms| {
-        let rest = PlanTerms { actions: [].into(), settings: None, approval: ApprovalTerms::default(), ..terms.clone() };
+        let rest =
+            PlanTerms { actions: [].into(), settings: None, in_front: None, approval: ApprovalTerms::default(), ..terms.clone() };
         fields(&rest)
     };
     found.changed.extend(differing_fields(PLAN, &without(before), &without(now)));
@@ -81,8 +82,8 @@ pub fn changed_actions(before: &PlanTerms, now: &PlanTerms) -> Vec<String> {
     before.actions.iter().filter(is_changed).map(|(id, old)| label(id, old).to_owned()).collect()
 }
 
-/// Returns the terms that an approval without a person records: those of the new plan, with what was found of a program when its
-/// command was approved.
+/// Returns the terms that an approval without a person records: those of the new plan, with what was found of programs when the
+/// commands were approved.
 pub fn terms_by_rule(before: &PlanTerms, mut now: PlanTerms) -> PlanTerms {
     for (id, action) in &mut now.actions {
         if let Some(old) = counterpart(id, action, before) {
@@ -92,6 +93,7 @@ pub fn terms_by_rule(before: &PlanTerms, mut now: PlanTerms) -> PlanTerms {
             }
         }
     }
+    now.in_front.clone_from(&before.in_front);
     now
 }
 

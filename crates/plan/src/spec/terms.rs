@@ -53,6 +53,7 @@ pub fn plan_terms(plan: &Plan) -> PlanTerms {
         strictness: plan.specification.iter().flat_map(|source| source.strictness.iter().cloned()).collect(),
         approval: plan.approval.clone(),
         settings: None,
+        in_front: None,
         debt: plan.debt.iter().filter(|debt| debt.enabled).flat_map(|debt| debt.severities.iter().copied()).collect(),
     }
 }

@@ -305,6 +305,8 @@ fn proved(
     for origin in origins(claim, checks) {
         let ignored = origin.conditions.as_ref().and_then(|conditions| conditions.ignored.as_ref());
         also_read.extend(ignored.into_iter().flat_map(|ignored| ignored.paths.iter().chain(&ignored.others).cloned()));
+        let toolchains = origin.conditions.iter().flat_map(|conditions| &conditions.toolchains);
+        also_read.extend(toolchains.filter(|one| one.is_settings()).map(|one| one.path.clone()));
         restored.extend(origin.conditions.iter().flat_map(|conditions| conditions.restored.iter().cloned()));
         let channels = origin.conditions.iter().flat_map(|conditions| &conditions.unnamed);
         unnamed.extend(channels.map(|channel| channel.strip_prefix(UNNAMED_FILES).unwrap_or(channel).to_owned()));

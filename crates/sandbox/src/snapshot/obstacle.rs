@@ -29,6 +29,8 @@ pub enum InPlaceReason {
     Changing(TreePath),
     /// The project has more directories of installed packages than can be shown on a snapshot.
     TooManyEnvironments { count: usize, bound: usize },
+    /// More attempts wrote files than one mount can show.
+    TooManyLayers { bound: usize },
 }
 
 /// Returns why a tree cannot have a copy of at most `bound` bytes; `None` if it can have one. Sockets, pipes and devices are left out of
@@ -66,6 +68,7 @@ impl InPlaceReason {
             }
             Self::Unreadable(path) => format!("make `{path}` readable, or leave it out of the tree (`ignore` of `[watch]`)"),
             Self::Changing(path) => format!("stop what writes `{path}`, and run again"),
+            Self::TooManyLayers { .. } => "let fewer checks write files beside those in `$TMPDIR`".to_owned(),
             Self::TooManyEnvironments { .. } => "register the parts of the project as projects of their own".to_owned(),
         }
     }
@@ -77,6 +80,9 @@ impl InPlaceReason {
             }
             Self::Unreadable(path) => format!("`{path}` cannot be read"),
             Self::Changing(path) => format!("`{path}` changed whenever it was copied"),
+            Self::TooManyLayers { bound } => {
+                format!("attempts of checks wrote files more than {bound} times, and it shows no more")
+            }
             Self::TooManyEnvironments { count, bound } => {
                 format!("the project has {count} directories of installed packages, and a snapshot shows at most {bound}")
             }

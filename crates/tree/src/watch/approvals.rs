@@ -127,6 +127,7 @@ mod tests {
             debt: Vec::new(),
             approval: ApprovalTerms::default(),
             settings: None,
+            in_front: None,
         }
     }
 

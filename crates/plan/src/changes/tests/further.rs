@@ -242,6 +242,10 @@ const NAMED: &[Edit] = &[
     ("pragma warning", &[("a.cs", "x\n", "#pragma warning disable CS0168\nx\n")]),
     ("kotlin Suppress", &[("a.kt", "x\n", "@Suppress(\"UNCHECKED_CAST\")\nx\n")]),
     ("rust expect", &[("a.rs", "fn x() {}\n", "#[expect(clippy::unwrap_used)]\nfn x() {}\n")]),
+    ("no space", &[("a.py", "x = 1\n", "x = 1  # type:ignore\n")]),
+    ("ty", &[("a.py", "x = 1\n", "x = 1  # ty: ignore[unresolved]\n")]),
+    ("ktlint", &[("a.kt", "x\n", "x // ktlint-disable no-wildcard-imports\n")]),
+    ("semgrep", &[("a.go", "x\n", "x // nosemgrep\n")]),
     ("phpcs ignore", &[("a.php", "x\n", "// phpcs:ignore\nx\n")]),
 ];
 

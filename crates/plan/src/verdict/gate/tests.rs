@@ -260,6 +260,15 @@ fn an_open_world_proves_nothing_unless_the_policy_accepts_it_and_other_unnamed_f
 }
 
 #[test]
+fn a_users_own_settings_of_a_tool_are_a_condition() {
+    let mut of = origin(1);
+    let seen = |path: &str| ToolchainRecord { path: path.to_owned(), content: Some(Digest::of(b"1")), every_file: true };
+    of.conditions.as_mut().expect("they are known").toolchains = vec![seen("~/.cargo/bin"), seen("~/.cargo/config.toml")];
+    let judged = judge(&policy(), &[with(of, &["+a"])]);
+    assert_eq!((judged[0].state, &judged[0].also_read[..]), (GateState::Proved, &["~/.cargo/config.toml".to_owned()][..]));
+}
+
+#[test]
 fn changed_rules_prove_nothing() {
     let mut origin = origin(1);
     let changed = ChangedRules { rules: Digest::of(b"rules"), changed: vec!["a: timeout".to_owned()], lacks_files: false };
