@@ -279,6 +279,10 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
                     "; make the environment that it belongs to (`uv sync`, `python3 -m venv .venv`, `npm ci`), or correct the check's command"
                         .to_owned()
                 }
+                None if program.starts_with('~') => {
+                    "; `~` is your home only in a shell: write the whole path, or the command as one string with `shell = true`"
+                        .to_owned()
+                }
                 None => match program_like(program) {
                     Some(meant) => format!("; did you mean `{meant}`? If not, install it"),
                     None => "; install it or correct the check's command".to_owned(),
@@ -286,6 +290,12 @@ fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {
             };
             Interpretation::plain(CategoryCode::ToolNotFound, format!("There is no program `{program}`{place}{advice}"))
         }
+        SpawnFailure::InterpreterNotFound { program, interpreter } if interpreter.ends_with('\r') => Interpretation::plain(
+            CategoryCode::NotStarted,
+            format!(
+                "`{program}` has line ends of Windows, with which no interpreter is found; save it with those of Linux (`dos2unix`)"
+            ),
+        ),
         SpawnFailure::InterpreterNotFound { program, interpreter } => Interpretation::plain(
             CategoryCode::ToolNotFound,
             format!(
@@ -424,6 +434,16 @@ mod tests {
                 SpawnFailure::InterpreterNotFound { program: program.clone(), interpreter: "/old/bin/python".to_owned() },
                 CategoryCode::ToolNotFound,
                 "virtual environment was moved or removed, create that anew",
+            ),
+            (
+                SpawnFailure::InterpreterNotFound { program: program.clone(), interpreter: "/bin/sh\r".to_owned() },
+                CategoryCode::NotStarted,
+                "line ends of Windows",
+            ),
+            (
+                SpawnFailure::ProgramNotFound { program: "~/bin/lint".to_owned(), searched: Vec::new() },
+                CategoryCode::ToolNotFound,
+                "write the whole path",
             ),
             (SpawnFailure::NotExecutable { program: program.clone() }, CategoryCode::NotStarted, "chmod +x"),
             (SpawnFailure::DirectoryNotFound { directory: "web".to_owned() }, CategoryCode::NotStarted, "`web` does not exist"),

@@ -156,7 +156,7 @@ mod messages {
         proctor.toml:3:11: check[1].command: `|` is a pipe and needs a shell, but commands run without one
           add `shell = true`, or write the command as a list of words
         proctor.toml:6:11: check[2].command: `&&` is a list of commands and needs a shell, but commands run without one
-          add `shell = true`, or write the command as a list of words
+          name the directory with `directory = "…"`, or add `shell = true`
         proctor.toml:9:11: check[3].command: `CI=1` is a variable before the command and needs a shell, but commands run without one
           set variables with `environment = { NAME = "…" }`, or add `shell = true`
         "#);

@@ -116,7 +116,7 @@ fn check_interpreter(program: &Path, directory: &Path) -> Result<(), SpawnFailur
 fn parse_interpreter(bytes: &[u8]) -> Option<&Path> {
     let rest = bytes.strip_prefix(b"#!")?;
     let line = rest.split(|byte| matches!(byte, b'\n' | 0)).next()?;
-    let word = line.split(|byte| matches!(byte, b' ' | b'\t' | b'\r')).find(|word| !word.is_empty())?;
+    let word = line.split(|byte| matches!(byte, b' ' | b'\t')).find(|word| !word.is_empty())?;
     Some(Path::new(OsStr::from_bytes(word)))
 }
 
@@ -209,6 +209,9 @@ mod tests {
             SpawnFailure::InterpreterNotFound { program: to_text(&script), interpreter: "/gone/venv/bin/python3".to_owned() };
         assert_eq!(resolve_program("pytest", root.path(), OsStr::new("bin")), Err(expected.clone()));
         assert_eq!(explain_refusal(&script, root.path(), &io::Error::from_raw_os_error(2)), expected);
+        let of_windows = file(root.path(), "bin/lint", "#!/bin/sh\r\nexit 0\r\n", 0o755);
+        let named = SpawnFailure::InterpreterNotFound { program: to_text(&of_windows), interpreter: "/bin/sh\r".to_owned() };
+        assert_eq!(resolve_program("lint", root.path(), OsStr::new("bin")), Err(named));
         file(root.path(), "bin/whole", "#!/bin/sh\n", 0o755);
         assert!(resolve_program("whole", root.path(), OsStr::new("bin")).is_ok());
     }

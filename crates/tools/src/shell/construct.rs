@@ -30,8 +30,9 @@ const BUILTINS: &[(&str, Option<&str>)] = &[
 /// Returns the first part of a command's text that needs a shell.
 pub fn shell_construct(text: &str) -> Option<Construct> {
     let lexed = lex(text.trim());
-    if lexed.construct.is_some() {
-        return lexed.construct;
+    if let Some(construct) = lexed.construct {
+        let instead = if text.trim_start().starts_with("cd ") { DIRECTORY } else { construct.instead };
+        return Some(Construct { instead, ..construct });
     }
     let Some(Token::Word(first)) = lexed.tokens.into_iter().next() else { return None };
     if let Some((_, instead)) = BUILTINS.iter().find(|(word, _)| *word == first.text) {
@@ -76,6 +77,8 @@ mod tests {
             let found = shell_construct(text).map(|construct| (construct.what, construct.text));
             assert_eq!(found, Some((what, written.to_owned())), "{text}");
         }
+        let instead = |text| shell_construct(text).and_then(|construct| construct.instead);
+        assert_eq!((instead("cd web && npm test"), instead("npm ci && npm test")), (DIRECTORY, None));
     }
 
     #[test]
