@@ -294,7 +294,7 @@ fn a_change_of_source_alone_is_proved_by_the_red_test_that_it_mends() {
     let told = &answer["tests"][0];
     assert_eq!((&told["touched"], &told["id"]), (&false.into(), &"tests/test_old.py::TestOld::test_red".into()));
     // Another change of source mends nothing.
-    change(&project, &[("shop/vat.py", &REDUCED.1.replace("RATE", "FULL"))]);
+    change(&project, &[("shop/vat.py", &*REDUCED.1.replace("RATE", "FULL"))]);
     let answer = prove(&project, &["HEAD~1..HEAD"], 1);
     assert_eq!(answer["summary"], "the change has source, and no test was added or changed with it", "{answer:#}");
 }
