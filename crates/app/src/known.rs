@@ -79,8 +79,8 @@ pub fn known_files(environment: &Environment, loaded: &LoadedProject, task: &Tas
     let Some(run) = run else { return Ok(gone()) };
     let (_, report) = archive.report(&project, &run)?;
     let additions = opening::settings(environment, loaded)?.environment;
-    let variables = variables_digest(root, environment.variables(), &additions);
-    if report.environment.as_ref().and_then(|made| made.variables).is_some_and(|made| made != variables) {
+    let variables = variables_digest(&archive.store, root, environment.variables(), &additions);
+    if report.environment.as_ref().is_some_and(|made| made.variables.is_some() && made.variables != variables) {
         return Ok(KnownOutcome::Unknown(vec![format!("the checks of {} {OTHER_VARIABLES}", verdict.run_id)]));
     }
     let source = from.words(&here);

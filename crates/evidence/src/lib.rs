@@ -119,7 +119,7 @@ pub use ledger::Ledger;
 pub use ledger_file::{CompressedLines, compress_old_lines, has_old_lines};
 pub use ledger_lines::{LedgerLines, read_lines, read_signed_lines, wait_for_lines};
 pub use ledger_lookup::{LedgerLookup, NewestLines};
-pub use line_signature::OwnSignatures;
+pub use line_signature::{OwnSignatures, secret_of_digests};
 pub use lock::{LockError, ProjectLock, read_boot_id};
 pub use lock_file::WaitDecision;
 pub use lock_record::{LOCK_SCHEMA, LockHolder, OpenRun};

@@ -12,9 +12,10 @@ use base64::engine::general_purpose::STANDARD;
 use crate::keys::{KeyRing, find_signer, read_key_ring};
 use crate::signing::{PublicKey, Signer, encode_pre_authentication};
 use crate::{EvidenceError, LineProblem, Store};
-use proctor_model::{LedgerLine, ProjectId};
+use proctor_model::{Digest, LedgerLine, ProjectId};
 
 const PAYLOAD: &str = "application/vnd.proctor.ledger-line+json";
+const DIGESTS: &str = "application/vnd.proctor.secret-of-digests";
 const KEY: &str = ",\"signature\":\"";
 const END: &str = "\"}";
 
@@ -90,6 +91,14 @@ impl OwnSignatures {
         *keys = read_key_ring(&self.store).ok();
         keys.as_ref().is_some_and(is_by)
     }
+}
+
+/// Returns the store's secret with which a digest begins that is told to others, and that is made from what may be short and secret itself:
+/// without it, every value could be tried. It follows from the key in use, is never written anywhere, and is another one once the key is
+/// replaced. `None` if there is no key, or it cannot be read.
+pub fn secret_of_digests(store: &Store) -> Option<Digest> {
+    let signature = OwnSignatures::new(store, DIGESTS).sign(&[]).ok()??;
+    Some(Digest::of(signature.as_bytes()))
 }
 
 #[cfg(test)]

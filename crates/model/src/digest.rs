@@ -91,7 +91,7 @@ pub struct IdentityWriter(Sha256);
 
 impl IdentityWriter {
     /// Starts an identity. `version` says what is identified and in which version of the way of writing, for example
-    /// `proctor-inputs-v2`.
+    /// `proctor-inputs-v3`.
     pub fn new(version: &str) -> Self {
         Self(Sha256::new()).part("version", version.as_bytes())
     }

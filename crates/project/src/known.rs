@@ -37,7 +37,8 @@ use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
 use proctor_tree::{TreeHints, TreeIndex};
 
 /// What is said of the checks of a run that had other variables.
-pub const OTHER_VARIABLES: &str = "had other variables than they would have here (`PATH`, `TZ` and the like)";
+pub const OTHER_VARIABLES: &str =
+    "had other variables than they would have here (`PATH`, `TZ` and the like), or the store has a new key";
 
 /// The most reasons that are named why runs on the same content do not count here.
 const MOST_REASONS: usize = 5;
@@ -282,13 +283,8 @@ impl<'a> KnownSearch<'a> {
         let conditions = run.record.conditions.as_deref().ok_or("it does not say in which environment it ran")?;
         let environment =
             environment(self.store, &run.project, &run.record).ok_or("its report cannot be read, which names its programs")?;
-        let variables = variables_digest(self.question.root, self.question.ambient, &self.question.settings.environment);
-        if environment.variables != Some(variables) {
-            return Err(match environment.variables {
-                Some(_) => format!("its checks {OTHER_VARIABLES}"),
-                None => "its report does not say which variables its checks had".to_owned(),
-            });
-        }
+        let KnownQuestion { root, ambient, settings, .. } = self.question;
+        have_equal_variables(environment.variables, variables_digest(self.store, root, ambient, &settings.environment))?;
         let mut here = self.here.borrow_mut();
         let place = (self.question.root, self.question.plan, self.question.tree);
         let here = here.get_or_insert_with(|| EnvironmentHere::look(self.store, self.question.ambient, place));
@@ -308,6 +304,15 @@ impl<'a> KnownSearch<'a> {
     }
 }
 
+/// Compares the digests of the variables that checks got in a run and would get here. They are made with the key of the store.
+fn have_equal_variables(there: Option<Digest>, here: Option<Digest>) -> Result<(), String> {
+    match there {
+        None => Err("its report does not say which variables its checks had".to_owned()),
+        Some(_) if there == here => Ok(()),
+        Some(_) => Err(format!("its checks {OTHER_VARIABLES}")),
+    }
+}
+
 /// Returns a run's environment, from the report that the ledger knows.
 pub(crate) fn environment(store: &Store, project: &ProjectId, run: &RunRecord) -> Option<EnvironmentV2> {
     let bytes = read_report(store, project, &run.task, &run.run_id).ok()?;
@@ -322,5 +327,25 @@ fn in_words(reason: &GateReason) -> String {
         format!("{run}: {}", paths.join("; "))
     } else {
         reason.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The report of an earlier version names no variables, so its run is not known, whatever checks would get here.
+    #[test]
+    fn only_a_run_with_named_and_equal_variables_is_known() {
+        let [one, other] = [&b"one"[..], b"other"].map(Digest::of);
+        assert_eq!(have_equal_variables(Some(one), Some(one)), Ok(()));
+        for (there, here, why) in [
+            (Some(one), Some(other), "other variables"),
+            (None, Some(one), "does not say which variables"),
+            (Some(one), None, "the store has a new key"),
+            (None, None, "does not say which variables"),
+        ] {
+            assert!(have_equal_variables(there, here).is_err_and(|said| said.contains(why)), "{why}");
+        }
     }
 }

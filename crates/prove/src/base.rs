@@ -143,15 +143,18 @@ pub(crate) fn ends_of(run: &EndOnContent) -> BTreeMap<String, bool> {
     ends
 }
 
+/// Returns a test that nobody touched, by the name that pytest gives it or a parameter of it.
+pub(crate) fn test_of_name(action: &Action, name: &str) -> Option<TouchedTest> {
+    let (file, test) = name.split('[').next()?.split_once(".py::")?;
+    let file = action.directory.join(format!("{file}.py")).to_string_lossy().into_owned();
+    Some(TouchedTest { file, name: test.to_owned(), is_added: false, is_sure: true, doubt: None })
+}
+
 /// Returns the check for the failed tests alone, where their names say their files; `None` where it cannot be asked for them. A tool refuses to
 /// run what is not there, so files that the base does not have are left out; without any, the command is empty.
 fn narrowed_to(action: &Action, failed: &[String], is_there: &dyn Fn(&str) -> bool) -> Option<Action> {
-    let test = |name: &String| {
-        let (file, test) = name.split('[').next()?.split_once(".py::")?;
-        let file = action.directory.join(format!("{file}.py")).to_string_lossy().into_owned();
-        Some(TouchedTest { file, name: test.to_owned(), is_added: false, is_sure: true, doubt: None })
-    };
-    let tests = failed.iter().map(test).collect::<Option<Vec<_>>>().filter(|_| runs_by_node_id(action))?;
+    let tests =
+        failed.iter().map(|name| test_of_name(action, name)).collect::<Option<Vec<_>>>().filter(|_| runs_by_node_id(action))?;
     let there: Vec<&TouchedTest> = tests.iter().filter(|test| is_there(&test.file)).collect();
     if there.is_empty() {
         let command = CommandLine { argv: Vec::new(), ..action.command.clone() };

@@ -58,7 +58,7 @@ impl FileOfChange {
 pub(crate) struct Change {
     files: Vec<FileOfChange>,
     pub(crate) before: Files,
-    after: Files,
+    pub(crate) after: Files,
     /// The paths of source of the whole project.
     pub(crate) source: BTreeSet<String>,
 }

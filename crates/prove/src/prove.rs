@@ -22,7 +22,7 @@ use crate::change::{Change, ContentLayer, read_blob};
 use crate::commands::language_of;
 use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
 use crate::failure::names_one_of;
-use crate::known::{KnownAfter, collected_files, known_after};
+use crate::known::{KnownAfter, collected_files, failed_tests, known_after};
 use crate::roles::FileRole;
 use crate::runs::TriedContent;
 use crate::rust::MergedText;
@@ -93,6 +93,8 @@ pub(crate) struct Prover<'a> {
     pub(crate) known: Option<KnownAfter>,
     /// The run from which that was taken, in words; `None` if it was not.
     pub(crate) known_from: Option<String>,
+    /// The tests that failed last.
+    failed: Vec<TouchedTest>,
     pub(crate) others: OtherTests,
 }
 
@@ -135,28 +137,35 @@ impl<'a> Prover<'a> {
             known_as: BTreeMap::new(),
             known: None,
             known_from: None,
+            failed: failed_tests(environment, loaded),
             others: OtherTests::default(),
         })
     }
 
     fn prove(mut self, hunks: Option<Duration>) -> Result<ChangeProof, CommandError> {
-        let touched = self.with_doubts(touched_tests(&self.change.texts_with_tests()))?;
+        let mut all = self.with_doubts(touched_tests(&self.change.texts_with_tests()))?;
+        let touched = all.len();
         let mut notes = self.notes();
-        let judged = if self.change.has_source() { self.judge(&touched)? } else { Vec::new() };
-        if !self.change.has_source() && !touched.is_empty() {
-            notes.push(format!("{} touched tests were not run", touched.len()));
+        if !self.change.has_source() && touched > 0 {
+            notes.push(format!("touched tests that were not run: {touched}"));
         }
+        let ids: BTreeSet<String> = all.iter().map(TouchedTest::id).collect();
+        let failed = std::mem::take(&mut self.failed).into_iter();
+        // A tool refuses to run what is not there.
+        all.extend(failed.filter(|test| self.change.after.contains_key(&test.file) && !ids.contains(&test.id())));
+        let judged = if self.change.has_source() { self.judge(&all)? } else { Vec::new() };
         let known_as = &mut self.known_as;
-        let tests = touched.iter().zip(judged).enumerate().map(|(at, (test, JudgedTest { word, seen }))| ProvedTest {
+        let tests = all.iter().zip(judged).enumerate().map(|(at, (test, JudgedTest { word, seen }))| ProvedTest {
             id: known_as.remove(&at).unwrap_or_else(|| test.id()),
             counts: test.is_sure || word != ProofWord::NotFound,
             file: test.file.clone(),
             name: test.name.clone(),
-            is_touched: true,
+            is_touched: at < touched,
             is_added: test.is_added,
             word,
             seen: test.doubt.map_or(seen, str::to_owned),
         });
+        let tests = tests.filter(|test| test.is_touched || matches!(test.word, ProofWord::Proves | ProofWord::NewlyFails));
         let (others, weak) = self.others.in_answer(1 + MORE_RUNS);
         notes.extend((weak > 0).then(|| format!("tests that nobody touched and that need the change too: {weak}")));
         notes.extend(self.known_from.take().map(|run| format!("the outcomes with the change are {run}")));
@@ -177,7 +186,9 @@ impl<'a> Prover<'a> {
             notes,
         };
         let mut proof = self.stored(proof.judged())?;
-        proof.parts = hunks.map(|budget| self.try_parts((&touched, &proof.tests[..touched.len()]), budget)).transpose()?;
+        // Without source, no test was judged.
+        let touched = proof.tests.iter().filter(|test| test.is_touched).count();
+        proof.parts = hunks.map(|budget| self.try_parts((&all[..touched], &proof.tests[..touched]), budget)).transpose()?;
         Ok(proof)
     }
 

@@ -349,7 +349,7 @@ fn environment(run_end: &RunEnd<'_>) -> EnvironmentV2 {
         Some(EnvironmentComponentV2 { name: format!("image asked of {}", server.endpoint), sha256 })
     }));
     components.dedup_by(|a, b| a.name == b.name);
-    let (digest, variables) = (run_end.after.surveyed.digest, Some(run_end.after.variables));
+    let (digest, variables) = (run_end.after.surveyed.digest, run_end.after.variables);
     EnvironmentV2 { digest, names: names.into_iter().collect(), variables, components }
 }
 

@@ -65,8 +65,8 @@ pub(crate) struct ProjectAfter {
     pub(crate) snapshot: SnapshotV2,
     /// What the results may depend on beside the tree.
     pub(crate) conditions: RunConditions,
-    /// The digest of the variables that checks got.
-    pub(crate) variables: Digest,
+    /// The digest of the variables that checks got; `None` without a key.
+    pub(crate) variables: Option<Digest>,
     /// Whether a check left other content in its copy of the tree than the tree has.
     pub(crate) is_tree_rewritten: bool,
     /// What was copied from the snapshot to the project.
@@ -155,7 +155,7 @@ pub(crate) fn look_again(
     let (left_in_environment, rules_changed) = (stamps(&request.scope.root, &left), context.changed_rules.clone());
     let conditions = RunConditions { left_in_environment, toolchains_looked, rules_changed, ..conditions };
     let is_tree_rewritten = place.rewritten().is_some_and(RewrittenFiles::is_any_left);
-    let variables = variables_digest(&request.scope.root, &runner.ambient, &request.settings.environment);
+    let variables = variables_digest(&evidence.store, &request.scope.root, &runner.ambient, &request.settings.environment);
     Ok(ProjectAfter { comparison, tree, surveyed, inputs, protected, snapshot, conditions, variables, is_tree_rewritten, kept })
 }
 

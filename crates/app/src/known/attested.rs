@@ -148,9 +148,11 @@ fn deciding_runs<'a>(
     let subject = GateSubject::Task(described.plan.task.clone());
     let judged = answer.judgements.iter().find(|judged| judged.subject == subject);
     let Some(judged) = judged.filter(|_| answer.state == GateState::Proved) else {
+        let reasons: Vec<String> = answer.judgements.iter().flat_map(|judged| &judged.reasons).map(ToString::to_string).collect();
         let refused = answer.refused_attestations.iter().map(|one| one.message.clone());
-        let reasons = answer.judgements.iter().flat_map(|judged| &judged.reasons).map(ToString::to_string);
-        let all = answer.lowered.iter().cloned().chain(refused).chain(reasons);
+        // The judgement says the same of a run that a trusted key attested.
+        let refused = refused.filter(|message| !reasons.iter().any(|reason| message.ends_with(reason)));
+        let all = answer.lowered.iter().cloned().chain(refused).chain(reasons.clone());
         return Err(all.take(MOST_REASONS).collect());
     };
     let attested = |run: &RunId| answer.attested.iter().find(|one| one.claim.run == *run);

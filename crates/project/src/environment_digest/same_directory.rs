@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::every_file::is_written_by_tools;
 use super::known_files::{FileSurvey, Found, KnownFiles, ReadingRoom};
 use super::whole_directory::SavedDirectory;
-use proctor_evidence::open_regular_file;
+use proctor_evidence::{Store, open_regular_file, secret_of_digests};
 use proctor_model::{Digest, EntryKind};
 use proctor_sandbox::process::clock;
 use proctor_sandbox::{EnvironmentAdditions, variables_of_checks};
@@ -141,9 +141,15 @@ fn names_of_record(text: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the digest of the variables that checks of a project get, without the path of its checkout. Variables of a single action stand
-/// in its plan.
-pub fn variables_digest(root: &Path, ambient: &BTreeMap<OsString, OsString>, settings: &EnvironmentAdditions) -> Digest {
+/// in its plan. Reports have it, and values may be secrets: so it begins with a secret of the store, without which it is `None`.
+pub fn variables_digest(
+    store: &Store,
+    root: &Path,
+    ambient: &BTreeMap<OsString, OsString>,
+    settings: &EnvironmentAdditions,
+) -> Option<Digest> {
     let mut hasher = Sha256::new();
+    hasher.update(secret_of_digests(store)?.as_bytes());
     for (name, value) in variables_of_checks(ambient, settings) {
         let value = without_root(value.as_bytes(), root.as_os_str().as_bytes());
         for part in [name.as_bytes(), &value] {
@@ -151,7 +157,7 @@ pub fn variables_digest(root: &Path, ambient: &BTreeMap<OsString, OsString>, set
             hasher.update(part);
         }
     }
-    Digest::from_hasher(hasher)
+    Some(Digest::from_hasher(hasher))
 }
 
 /// Returns a text with each occurrence of a path replaced that is not only the beginning of a longer name.
@@ -229,7 +235,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use proctor_evidence::Store;
+    use proctor_evidence::Attestor;
 
     /// Two checkouts with a virtual environment each, as an installer makes them.
     fn checkouts(top: &Path) -> [PathBuf; 2] {
@@ -300,13 +306,21 @@ mod tests {
             secrets: vec!["KEY".into()],
             ..EnvironmentAdditions::default()
         };
+        let stores = tempfile::tempdir().expect("a directory");
+        let [store, other_store] = ["one", "other"].map(|name| {
+            let store = Store::open(&stores.path().join(name)).expect("a store");
+            assert_eq!(variables_digest(&store, Path::new("/w"), &BTreeMap::new(), &settings), None, "it has no key");
+            Attestor::open(&store, clock::now()).expect("it makes a key");
+            store
+        });
         let digest = |root: &str, changed: &[(&str, &str)]| {
             let path = format!("{root}/.venv/bin:/usr/bin");
             let usual = [("PATH", path.as_str()), ("LIGHT", "on"), ("KEY", "k"), ("HOME", "/h")];
             let ambient = usual.iter().chain(changed).map(|(name, value)| (name.into(), value.into())).collect();
-            variables_digest(Path::new(root), &ambient, &settings)
+            variables_digest(&store, Path::new(root), &ambient, &settings)
         };
         let first = digest("/w/a", &[]);
+        assert!(first.is_some());
         assert_eq!((digest("/w/b", &[]), digest("/w/a", &[("SSH_AUTH_SOCK", "/run/1")])), (first, first));
         let beside = ("PATH", "/w/a2/.venv/bin:/usr/bin");
         let changes = [("LIGHT", "off"), ("KEY", "other"), ("TZ", "UTC"), ("LC_ALL", "C"), ("JAVA_HOME", "/jdk"), beside];
@@ -314,7 +328,9 @@ mod tests {
             assert_ne!(digest("/w/a", &[changed]), first, "{changed:?}");
         }
         let other_file = EnvironmentAdditions { from_file: vec![("MODE".into(), "b".into())], ..settings.clone() };
-        let [one, other] = [&settings, &other_file].map(|settings| variables_digest(Path::new("/w"), &BTreeMap::new(), settings));
-        assert_ne!(one, other);
+        let of = |store, settings| variables_digest(store, Path::new("/w"), &BTreeMap::new(), settings);
+        assert_ne!(of(&store, &settings), of(&store, &other_file));
+        // Whoever sees the digest cannot try values: another store's is another one.
+        assert_ne!(of(&store, &settings), of(&other_store, &settings));
     }
 }

@@ -269,7 +269,7 @@ fn is_forbidden(error: &io::Error) -> bool {
 }
 
 fn save(path: &Path, bytes: impl FnOnce() -> Option<Vec<u8>>) {
-    let Some(bytes) = bytes() else { return };
+    let Some(bytes) = bytes().filter(|bytes| index::read_tree_index(path).as_ref() != Some(bytes)) else { return };
     if let Err(error) = index::write_tree_index(path, &bytes) {
         tracing::warn!("the digests of a toolchain's files were not saved: {error}");
     }
@@ -278,6 +278,7 @@ fn save(path: &Path, bytes: impl FnOnce() -> Option<Vec<u8>>) {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests write the directories they look at")]
 mod tests {
+    use std::os::unix::fs::MetadataExt as _;
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::*;
@@ -355,7 +356,10 @@ mod tests {
         let scene = Scene::new();
         let programs = SavedDirectory { directory: scene.toolchain.join("lib/deep"), ..scene.saved.clone() };
         let hashed = programs.hash();
+        let saved = || fs::metadata(&programs.listings).expect("it was saved").ino();
+        let written = saved();
         assert_eq!(programs.look(LookDepth::Listings, 0), hashed, "it is known");
+        assert_eq!(saved(), written, "what is saved already is not written again");
         fs::write(scene.toolchain.join("lib/deep/a.py"), "eno").expect("it is ours");
         assert!(![LookedDirectory::NotHashed, hashed].contains(&programs.look(LookDepth::Listings, MUCH)));
     }

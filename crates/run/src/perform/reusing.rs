@@ -10,6 +10,7 @@ use crate::reuse::{
     result_on_this_tree, without_needed_checks,
 };
 use proctor_evidence::report::{ActionDisposition, ActionResult, ReusedAction};
+use proctor_evidence::secret_of_digests;
 use proctor_model::{Action, ActionId, Digest};
 use proctor_plan::spec::check_digest;
 use proctor_project::{
@@ -31,13 +32,15 @@ impl Performer<'_, '_> {
         let surveyed = survey.finish(pinned(index));
         self.installed.remember_digests(&mut self.evidence.index, &request.scope.project, &surveyed)?;
         let mut of_checks = BTreeMap::new();
+        let secret = secret_of_digests(&self.evidence.store).filter(|_| surveyed.certainty == DigestCertainty::Known);
         let checks = request.plan.steps.iter().filter(|step| !step.reuse.is_never_in_a_run());
-        for check in checks.filter(|_| surveyed.certainty == DigestCertainty::Known) {
+        for (check, secret) in checks.zip(secret.into_iter().cycle()) {
             let Some(tree) = relevant_tree(index, &check.paths) else { continue };
             let inputs = CheckInputs {
                 check: check_digest(request.plan, check),
                 tree,
                 environment: surveyed.digest,
+                secret,
                 variables: &self.environment(check, Path::new("")).variables,
                 sandbox: &request.settings.sandbox,
                 strongest_isolation: request.settings.strongest_isolation,

@@ -15,7 +15,7 @@ use proctor_project::{SurveyedEnvironment, is_pinned, path_filter};
 use proctor_tree::TreeIndex;
 
 /// The first part of every digest of inputs. When the way of computing it changes, this name changes too.
-const FORMAT: &[u8] = b"proctor-inputs-v2";
+const FORMAT: &[u8] = b"proctor-inputs-v3";
 
 /// Everything that the result of a check may depend on.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,8 @@ pub(crate) struct CheckInputs<'a> {
     pub(crate) tree: RelevantTree,
     /// The digest of tools, lock files and installed packages.
     pub(crate) environment: Digest,
+    /// The store's secret of digests: this one is told to others, and variables may be secrets.
+    pub(crate) secret: Digest,
     /// The environment variables of the check's command.
     pub(crate) variables: &'a BTreeMap<OsString, OsString>,
     /// The sandbox settings, which decide what the check can see.
@@ -89,7 +91,7 @@ impl CheckInputs<'_> {
         for bytes in [FORMAT, generated_by.as_bytes(), kind, sandbox.as_bytes()] {
             part(&mut hasher, bytes);
         }
-        for digest in [self.check, tree, self.environment] {
+        for digest in [self.secret, self.check, tree, self.environment] {
             part(&mut hasher, digest.as_bytes());
         }
         for (name, value) in self.variables.iter().filter(|(name, _)| *name != OWN_OUTPUT) {

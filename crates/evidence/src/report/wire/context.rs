@@ -154,7 +154,8 @@ pub struct EnvironmentV2 {
     /// The names of the variables that were passed on, sorted.
     pub names: Vec<String>,
     /// The digest of the variables that checks got because of where proctor was started and what the settings pass on, without the
-    /// project's own path; absent in reports of earlier versions.
+    /// project's own path. It is made with the key of the store, so values cannot be guessed from it. Absent in reports of earlier
+    /// versions.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub variables: Option<Digest>,
     /// The programs, lock files, environments (directories of installed packages) and plugins that the digest covers, each

@@ -81,6 +81,7 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
         check: digest("check"),
         tree: RelevantTree::Files(digest("tree")),
         environment: digest("environment"),
+        secret: digest("secret"),
         variables: &plain,
         sandbox: &sandbox,
         strongest_isolation: IsolationLevel::Namespace,
@@ -92,6 +93,7 @@ fn everything_a_check_is_given_changes_the_digest_but_its_own_output_directory()
         CheckInputs { tree: RelevantTree::Files(digest("other")), ..base },
         CheckInputs { tree: RelevantTree::Whole(TreeDigest(digest("tree"))), ..base },
         CheckInputs { environment: digest("other"), ..base },
+        CheckInputs { secret: digest("other"), ..base },
         CheckInputs { variables: &other_path, ..base },
         CheckInputs { variables: &further, ..base },
         CheckInputs { sandbox: &overlay, ..base },
@@ -130,6 +132,7 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         check: Digest::of(b"check"),
         tree: RelevantTree::Files(Digest::of(b"tree")),
         environment: Digest::of(b"environment"),
+        secret: Digest::of(b"secret"),
         variables: &variables,
         sandbox: &sandbox,
         strongest_isolation: IsolationLevel::Landlock,
@@ -139,5 +142,5 @@ fn the_digest_of_inputs_is_the_one_that_earlier_versions_stored() {
         sandbox_identity(&sandbox, IsolationLevel::Landlock, PlaceOfCheck::Project).hex(),
         "e0b9f196ff1d1c0b4c9d0e8c9545f2dcc5f42349fa1a420432da1a373799a930"
     );
-    assert_eq!(inputs.digest_for("proctor 1.0.0").hex(), "ada7efab4f71440da73311181816f26582a9fc8256b03ba9bab62beace5e2478");
+    assert_eq!(inputs.digest_for("proctor 1.0.0").hex(), "52c11634f00ec07328b6c6c81270b0fe46d7c81f906ea0af521c1d5ce11ffa3e");
 }
