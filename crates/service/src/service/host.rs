@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{Sender, channel};
@@ -65,8 +65,19 @@ pub struct ServiceSettings {
     pub socket: ControlSocket,
     /// The service manager that started the service, if one did.
     pub manager: ServiceManager,
-    /// Prints a line for the person or the program that started the service.
-    pub say: Box<dyn Fn(&str)>,
+    /// Takes the lines for the person or the program that started the service, until the service ends.
+    pub said: mpsc::Sender<String>,
+}
+
+/// What the service says: each line is logged, and sent to who started the service.
+struct SaidLines(mpsc::Sender<String>);
+
+impl SaidLines {
+    fn add(&self, line: &str) {
+        tracing::info!("{line}");
+        // The service does its work also if nobody listens.
+        let _unheard = self.0.send(line.to_owned());
+    }
 }
 
 /// The reason why the service could not start.
@@ -93,7 +104,7 @@ pub struct ServiceHost {
     places: WorkPlaces,
     archive: StoreReader,
     manager: ServiceManager,
-    say: Box<dyn Fn(&str)>,
+    said: SaidLines,
     seats: BTreeMap<ProjectSeat, ProjectSession>,
     /// Projects that are being closed because a client removed them, each with the client and the sender for its
     /// answer.
@@ -227,7 +238,7 @@ impl ServiceHost {
             places: WorkPlaces::of_service(open_files),
             archive,
             manager: settings.manager,
-            say: settings.say,
+            said: SaidLines(settings.said),
             seats: BTreeMap::new(),
             removals: BTreeMap::new(),
             successors: BTreeMap::new(),
@@ -245,7 +256,7 @@ impl ServiceHost {
             notes: FetchedNotes::default(),
             step: ServiceStep::GoingOn,
         };
-        (service.say)(&format!("listening on {shown}"));
+        service.said.add(&format!("listening on {shown}"));
         let clock = LoopClock::start();
         service.open_all(clock.now())?;
         service.manager.ready();
@@ -324,9 +335,9 @@ impl ServiceHost {
         match signal {
             OsSignal::Reload => {
                 self.manager.reloading();
-                (self.say)("reading the list of projects anew, and running everything once more");
+                self.said.add("reading the list of projects anew, and running everything once more");
                 if let Err(error) = self.open_all(now) {
-                    (self.say)(&chain(&error));
+                    self.said.add(&chain(&error));
                 }
                 self.each(|served| served.signalled(now, OsSignal::Reload));
                 self.manager.ready();
@@ -395,7 +406,7 @@ impl ServiceHost {
             match word {
                 SessionMessage::Tell(event) => self.subscribers.tell(&event),
                 SessionMessage::TellInPassing(event) => self.subscribers.tell_in_passing(&event),
-                SessionMessage::Say(line) => (self.say)(&line),
+                SessionMessage::Say(line) => self.said.add(&line),
                 SessionMessage::Notify { name, problem } => {
                     // One notification tells of a problem that many projects share.
                     if self.notified.insert(problem) {
