@@ -1,7 +1,6 @@
 //! The verdict of an issue's review: a line that holds nothing but one word. `APPROVE` must be written exactly; `BLOCK`
 //! is also recognised in other forms, so that a doubtful review never counts as an approval.
 
-use proctor_model::words;
 use proctor_wire::wire;
 
 /// The verdict of an issue's review, from the mildest to the severest.

@@ -22,7 +22,7 @@ use crate::event::OsSignal;
 use crate::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
 use crate::notify_desktop::{notify_person_on_desktop, notify_problem_on_desktop};
 use crate::os_signals::{HangUp, Signals};
-use crate::service::announce::ServiceManager;
+use crate::service::announce::{SaidLines, ServiceManager};
 use crate::service::call::{Call, Reply, from_open_failure};
 use crate::service::fetched_notes::FetchedNotes;
 use crate::service::host::calls::stopping;
@@ -67,17 +67,6 @@ pub struct ServiceSettings {
     pub manager: ServiceManager,
     /// Takes the lines for the person or the program that started the service, until the service ends.
     pub said: mpsc::Sender<String>,
-}
-
-/// What the service says: each line is logged, and sent to who started the service.
-struct SaidLines(mpsc::Sender<String>);
-
-impl SaidLines {
-    fn add(&self, line: &str) {
-        tracing::info!("{line}");
-        // The service does its work also if nobody listens.
-        let _unheard = self.0.send(line.to_owned());
-    }
 }
 
 /// The reason why the service could not start.
