@@ -76,7 +76,7 @@ pub enum FileCheck {
 }
 
 /// The HTTP methods that specification 2.0.0 allows.
-#[wire(Copy, Hash, upper)]
+#[wire(Copy, Hash, upper, named)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(inline))]
 pub enum HttpMethod {
     Get,
@@ -178,12 +178,6 @@ words! {
     /// Returns the name of the requirement in a specification.
     pub fn FileCheck::word(&self): Exists "EXISTS", ContentMatch "CONTENT_MATCH", SchemaValid "SCHEMA_VALID",
         HashMatch "HASH_MATCH", SizeCheck "SIZE_CHECK"
-}
-
-words! {
-    /// Returns the method's name in capital letters, as it is sent.
-    pub fn HttpMethod::word, ALL: Get "GET", Post "POST", Put "PUT", Patch "PATCH", Delete "DELETE", Head "HEAD",
-        Options "OPTIONS"
 }
 
 impl HttpRequest {

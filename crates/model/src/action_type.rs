@@ -24,7 +24,7 @@ pub struct ActionOutline {
 }
 
 /// An action's type (E8).
-#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema)]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema, named)]
 pub enum ActionType {
     /// Runs a command and judges it by its output or its exit code.
     TerminalCommand,
@@ -48,13 +48,6 @@ impl ActionType {
     /// The types that start a program whose output is kept.
     pub const WITH_OUTPUT: [Self; 5] =
         [Self::TerminalCommand, Self::CustomScript, Self::DockerCommand, Self::DatabaseQuery, Self::McpBrowserCommand];
-}
-
-words! {
-    /// Returns the type's word in a specification, for example `TERMINAL_COMMAND`.
-    pub fn ActionType::word, ALL: TerminalCommand "TERMINAL_COMMAND", FileValidation "FILE_VALIDATION",
-        HttpRequest "HTTP_REQUEST", CustomScript "CUSTOM_SCRIPT", Review "REVIEW", DockerCommand "DOCKER_COMMAND",
-        DatabaseQuery "DATABASE_QUERY", McpBrowserCommand "MCP_BROWSER_COMMAND"
 }
 
 impl fmt::Display for ActionType {

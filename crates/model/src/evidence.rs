@@ -4,7 +4,7 @@ use crate::Digest;
 use proctor_wire::wire;
 
 /// What a file in a run's directory holds. The first six kinds come from `requiredEvidence` of specification 2.0.0.
-#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema)]
+#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema, named)]
 pub enum EvidenceKind {
     /// The log of a test run, and the tests that proctor read from the tool's report.
     TestExecutionLog,
@@ -29,14 +29,6 @@ pub enum EvidenceKind {
     TechnicalDebt,
     /// The run in a form that other tools read, as `also` of `[evidence]` asks for. It is made from the report and the other files.
     Export,
-}
-
-words! {
-    /// Returns the kind's name in reports, for example `api-responses`.
-    pub fn EvidenceKind::word: TestExecutionLog "test-execution-log", TerminalOutput "terminal-output",
-        Screenshots "screenshots", ApiResponses "api-responses", ErrorLogs "error-logs",
-        PerformanceMetrics "performance-metrics", Frames "frames", ActionRecord "action-record",
-        Diagnostics "diagnostics", ToolReport "tool-report", TechnicalDebt "technical-debt", Export "export"
 }
 
 /// A file in a run's directory, with the digest that was computed while the file was written.

@@ -124,7 +124,7 @@ pub enum CategoryCode {
 }
 
 /// The outcome of one test case in a test report.
-#[wire(Copy, PartialOrd, Ord, Hash, lower)]
+#[wire(Copy, PartialOrd, Ord, Hash, lower, named)]
 pub enum TestOutcome {
     Passed,
     /// The test itself failed: an assertion in it failed, or it raised an exception.

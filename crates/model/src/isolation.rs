@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::os_text;
 
 /// The means that isolate the commands of a run, strongest first (architecture, Processes).
-#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema)]
+#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema, named)]
 pub enum IsolationLevel {
     /// User, mount, pid and ipc namespaces. The file system is read-only except for named places, and the kernel ends
     /// all processes together with the first one.
@@ -77,7 +77,7 @@ pub struct UnenforcedLimit {
 }
 
 /// Whether an action's system calls are filtered, so that it cannot use parts of the kernel that hardly any check needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[wire(Copy)]
 pub enum SystemCallFilter {
     /// The calls are filtered if the machine can do that. If not, the report says so.
     WherePossible,
@@ -109,7 +109,7 @@ pub enum PackageCredentials {
 }
 
 /// A key of `[sandbox]` that limits the resources of an action and needs a cgroup.
-#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema)]
+#[wire(Copy, PartialOrd, Ord, Hash, kebab, schema, named)]
 pub enum LimitSetting {
     Memory,
     Processes,
@@ -124,11 +124,6 @@ pub const OPEN_WORLD: &str = "open world";
 
 /// The beginning of the names of those open channels by which an action reads files that no verdict names.
 pub const UNNAMED_FILES: &str = "files that no digest names: ";
-
-words! {
-    /// Returns the key's name in `[sandbox]`.
-    pub fn LimitSetting::key: Memory "memory", Processes "processes"
-}
 
 impl NetworkAccess {
     /// Returns whether this is the machine's network, and not one of the run's own.
@@ -161,12 +156,6 @@ impl IsolationLevel {
             Self::Landlock | Self::ProcessGroup | Self::Remote => KilledBy::ProcSearch,
         }
     }
-}
-
-words! {
-    /// Returns the level's name, as reports and settings write it. The strongest stands first.
-    pub fn IsolationLevel::word, ALL, WORDS: Namespace "namespace", Cgroup "cgroup", Landlock "landlock", ProcessGroup "process-group",
-    Remote "remote"
 }
 
 /// An action's view of the file system. Everything that is not named here is visible and read-only.

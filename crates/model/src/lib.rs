@@ -4,6 +4,9 @@
 //! lines. It does no I/O and reads no clock. A constructor refuses a value of the wrong shape, such as a malformed id,
 //! and checks nothing else. The JSON form of the report belongs to `report/`.
 
+// What `#[wire]` makes names this crate, also in this crate.
+extern crate self as proctor_model;
+
 #[macro_use]
 mod enum_words;
 
@@ -88,6 +91,7 @@ pub use criteria::{
 pub use cycle::CycleRequest;
 pub use debt::{DebtDestination, DebtOrigin, DebtRouting, DebtSettings, InventoryStatus, LikelyFailure, WorkType};
 pub use digest::{Digest, DigestError, IdentityWriter};
+pub use enum_words::read_word;
 pub use errno::errno_name;
 pub use evidence::{EvidenceFile, EvidenceKind, ExportFormat};
 pub use exit_code::CommandExit;

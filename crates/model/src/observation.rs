@@ -236,15 +236,10 @@ pub struct Examined {
 }
 
 /// The kind of thing that a tool looks at.
-#[wire(Copy, lower, schema)]
+#[wire(Copy, lower, schema, named)]
 pub enum ExaminedUnit {
     Files,
     Tests,
-}
-
-words! {
-    /// Returns the unit's name in the plural: `files` or `tests`.
-    pub fn ExaminedUnit::word: Files "files", Tests "tests"
 }
 
 /// The result of a check's control: the check's command ran tests that must fail.

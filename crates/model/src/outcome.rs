@@ -7,7 +7,7 @@ use crate::{BlockOn, ByteSize, CategoryCode, Diagnostic, DiagnosticSummary, Dura
 
 /// The seven result types of the execution report, from the design document seed 004. Every action that was carried out
 /// has exactly one of them.
-#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema)]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema, named)]
 pub enum ResultType {
     /// Every requirement for a success is proved to be met. A result that is in doubt is never a SUCCESS.
     Success,
@@ -26,7 +26,7 @@ pub enum ResultType {
 }
 
 /// The severity of a result or of a debt item.
-#[wire(Copy, PartialOrd, Ord, Hash, upper)]
+#[wire(Copy, PartialOrd, Ord, Hash, upper, named)]
 #[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema), schemars(inline, description = "A severity."))]
 pub enum Severity {
     /// The finding or debt item must be fixed before anything else.
@@ -246,7 +246,7 @@ pub enum PartialReason {
 }
 
 /// Whether the task may be marked as done.
-#[wire(Copy, Hash, upper, schema)]
+#[wire(Copy, Hash, upper, schema, named)]
 pub enum CompletionStatus {
     Complete,
     Incomplete,
@@ -266,23 +266,6 @@ impl ResultType {
             | Self::PrerequisiteFailure => true,
         }
     }
-}
-
-words! {
-    /// Returns the result type as it is written in JSON.
-    pub fn ResultType::word: Success "SUCCESS", TestFailure "TEST_FAILURE", ExecutionError "EXECUTION_ERROR",
-        ValidationFailure "VALIDATION_FAILURE", Timeout "TIMEOUT", PrerequisiteFailure "PREREQUISITE_FAILURE",
-        SpecificationError "SPECIFICATION_ERROR"
-}
-
-words! {
-    /// Returns the status as it is written in JSON.
-    pub fn CompletionStatus::word: Complete "COMPLETE", Incomplete "INCOMPLETE"
-}
-
-words! {
-    /// Returns the severity as it is written in JSON.
-    pub fn Severity::word: Low "LOW", Medium "MEDIUM", High "HIGH", Critical "CRITICAL"
 }
 
 impl OverallStatus {
@@ -357,24 +340,6 @@ impl PolicyApplied {
             policy_source: source,
         }
     }
-}
-
-impl Severity {
-    /// All severities, worst first.
-    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
-}
-
-impl ResultType {
-    /// All result types, in the order in which the design document seed 004 lists them.
-    pub const ALL: [Self; 7] = [
-        Self::Success,
-        Self::TestFailure,
-        Self::ExecutionError,
-        Self::ValidationFailure,
-        Self::Timeout,
-        Self::PrerequisiteFailure,
-        Self::SpecificationError,
-    ];
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ pub enum Prompt {
 
 /// The verdict of a review (V3: after a rejection the code can be fixed, after an indeterminate review a person is
 /// needed).
-#[wire(Copy, Hash, upper, schema)]
+#[wire(Copy, Hash, upper, schema, named)]
 pub enum ReviewVerdict {
     /// The review says an explicit Yes.
     Approved,
@@ -173,9 +173,4 @@ impl Prompt {
         let sha256 = Digest::of(&bytes);
         Self::Given { bytes, sha256 }
     }
-}
-
-words! {
-    /// Returns the verdict's word in reports.
-    pub fn ReviewVerdict::word: Approved "APPROVED", Rejected "REJECTED", Indeterminate "INDETERMINATE"
 }

@@ -25,7 +25,7 @@ pub struct ActionLimits {
 }
 
 /// A signal that stops an action; the variants go from mild to final.
-#[wire(Copy, Hash, screaming)]
+#[wire(Copy, Hash, screaming, named)]
 pub enum StopStage {
     /// SIGINT to the process group. pytest still writes its report after this signal.
     Sigint,
@@ -249,7 +249,7 @@ pub struct ResourceLimits {
 }
 
 /// What happens if a limit on resources cannot be enforced, because no cgroup with its controller was delegated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[wire(Copy, Default)]
 pub enum LimitEnforcement {
     /// The action runs without a limit on processes and is ended when it is seen above the one on memory. The report and the screen say so.
     #[default]
@@ -368,10 +368,6 @@ fn push_decoded(text: &mut String, bytes: &[u8]) {
             text.push('?');
         }
     }
-}
-
-words! {
-    pub fn StopStage::signal_name: Sigint "SIGINT", Sigabrt "SIGABRT", Sigterm "SIGTERM", Sigkill "SIGKILL"
 }
 
 words! {

@@ -2,12 +2,11 @@
 //! seed 000; R1–R9).
 
 use proctor_wire::wire;
-use serde::{Deserialize, Serialize};
 
 use crate::{Digest, ExpectedFailure, RunId, Sequence, Timestamp};
 
 /// The current phase of the TDD cycle. A task without a started cycle is in GREEN (R6).
-#[wire(Copy, PartialOrd, Ord, Hash, upper, schema)]
+#[wire(Copy, PartialOrd, Ord, Hash, upper, schema, named)]
 pub enum Phase {
     /// Tests are written and must fail.
     Red,
@@ -19,8 +18,7 @@ pub enum Phase {
 
 /// Where a run sends the task. The names are labels from seed 000, the design document of the exit-code router; the
 /// workflow that uses proctor gives them their meaning (A3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, schema, named)]
 pub enum NextNode {
     /// The task goes back to writing the tests, because the tests themselves have errors.
     N2,
@@ -29,10 +27,8 @@ pub enum NextNode {
     /// The task goes on to the implementation, because the tests fail as the RED phase demands.
     N4,
     /// The task goes on to the next phase, because the current phase is complete.
-    #[serde(rename = "NEXT_PHASE")]
     NextPhase,
     /// A person decides where the task continues.
-    #[serde(rename = "HUMAN_REVIEW")]
     HumanReview,
 }
 
@@ -210,12 +206,4 @@ impl Default for TddState {
             sequence: None,
         }
     }
-}
-
-words! {
-    pub fn Phase::name, WORDS: Red "RED", Green "GREEN", Refactor "REFACTOR"
-}
-
-words! {
-    pub fn NextNode::label: N2 "N2", N3 "N3", N4 "N4", NextPhase "NEXT_PHASE", HumanReview "HUMAN_REVIEW"
 }

@@ -15,8 +15,7 @@ pub struct TreeDigest(pub Digest);
 
 /// The format of a tree digest: what belongs to a tree, and how it is hashed (S9). The format's name is part of what is
 /// hashed, so digests of two formats are never equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(any(test, feature = "testing"), derive(schemars::JsonSchema))]
+#[wire(Copy, Hash, Default, schema)]
 pub enum TreeFormat {
     /// The format of the digests in records that name no format.
     #[default]

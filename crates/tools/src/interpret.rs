@@ -205,9 +205,9 @@ fn signalled(signal: i32) -> Interpretation {
 
 fn timed_out(input: &Input<'_>, limit: LimitKind, stage: StopStage) -> Interpretation {
     if let Some(server) = server_that_goes_on(input, limit) {
-        return server.interpretation(input.action, stage.signal_name());
+        return server.interpretation(input.action, stage.word());
     }
-    let reason = limit_reason(input, limit, stage.signal_name());
+    let reason = limit_reason(input, limit, stage.word());
     // Tests that ran before the stop help to find its cause, but they prove nothing. So they are only a warning.
     let before = (row_of(input.action.tool).before_the_stop)(input.report);
     Interpretation { warnings: before.into_iter().collect(), ..Interpretation::plain(CategoryCode::TimedOut, reason) }
@@ -257,7 +257,7 @@ fn is_query(action: &Action) -> bool {
 
 fn stopped(reason: StopReason, stage: StopStage) -> Interpretation {
     let why = reason.why();
-    Interpretation::plain(CategoryCode::Stopped, format!("The command was stopped because {why} ({})", stage.signal_name()))
+    Interpretation::plain(CategoryCode::Stopped, format!("The command was stopped because {why} ({})", stage.word()))
 }
 
 fn not_started(failure: &SpawnFailure, action: &Action) -> Interpretation {

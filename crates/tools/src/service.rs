@@ -81,7 +81,7 @@ fn stopped(input: &ServiceInput<'_>, stage: StopStage) -> Interpretation {
         ServiceLife::NotReady(last) => {
             let is_dev_server = input.action.action.description.starts_with(DEV_SERVER_DESCRIPTION);
             let limit = if is_dev_server { "`startupTimeout` of `devServer`" } else { "`ready.timeout`" };
-            let (after, signal) = (input.service.timeout.as_secs_f64(), stage.signal_name());
+            let (after, signal) = (input.service.timeout.as_secs_f64(), stage.word());
             let reason =
                 format!("The service was not ready after {after} s ({limit}) and was stopped ({signal}); the last look: {last}");
             let advice = if is_dev_server {

@@ -19,9 +19,29 @@ struct Open {
     first_key: Option<f64>,
 }
 
-#[wire(Copy, screaming)]
+#[wire(Copy, screaming, named)]
 enum Word {
     TwoParts,
+    N2,
+    #[serde(rename = "three parts")]
+    ThreeParts,
+}
+
+#[wire(Copy, kebab, named)]
+enum LinkedWord {
+    TwoParts,
+}
+
+#[wire(Copy)]
+enum CamelWord {
+    TwoParts,
+}
+
+/// Its data is read by what serde derives.
+#[wire]
+enum WithData {
+    NoData,
+    Data(u8),
 }
 
 #[wire(written)]
@@ -51,6 +71,24 @@ fn names_have_the_form_that_the_word_says() {
     let word = Word::TwoParts;
     let copied = word;
     assert_eq!(serde_json::to_string(&copied).unwrap(), r#""TWO_PARTS""#);
-    assert_eq!(serde_json::from_str::<Word>(r#""TWO_PARTS""#).unwrap(), word);
+    assert_eq!(serde_json::from_str::<CamelWord>(r#""twoParts""#).unwrap(), CamelWord::TwoParts);
+    for (written, word) in Word::WORDS {
+        assert_eq!((word.word(), serde_json::to_value(word).unwrap().as_str()), (written, Some(written)));
+        assert_eq!(serde_json::from_value::<Word>(written.into()).unwrap(), word);
+    }
+    assert_eq!(
+        (Word::ALL, LinkedWord::WORDS),
+        ([Word::TwoParts, Word::N2, Word::ThreeParts], [("two-parts", LinkedWord::TwoParts)])
+    );
+    assert_eq!(serde_json::from_str::<WithData>(r#"{"data":1}"#).unwrap(), WithData::Data(1));
+    assert_eq!(serde_json::from_str::<WithData>(r#""noData""#).unwrap(), WithData::NoData);
     assert_eq!(serde_json::to_string(&Written { only_text: "a" }).unwrap(), r#"{"onlyText":"a"}"#);
+}
+
+#[test]
+fn what_is_no_word_of_an_enum_is_an_error_that_names_them() {
+    let error = serde_json::from_str::<Word>(r#""two parts""#).unwrap_err().to_string();
+    assert!(error.contains("unknown variant `two parts`, expected one of `TWO_PARTS`, `N2`, `three parts`"), "{error}");
+    let error = serde_json::from_str::<Word>("2").unwrap_err().to_string();
+    assert!(error.contains("invalid type: integer `2`, expected a word"), "{error}");
 }

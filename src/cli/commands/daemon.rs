@@ -2,6 +2,8 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use crate::cli::render;
@@ -42,17 +44,18 @@ pub(crate) fn execute(_options: &DaemonOptions, environment: &Environment) -> Re
     let _unnamed = named.and_then(|mut file| file.write_all(b"proctor"));
     let watchdog = environment.variable("WATCHDOG_USEC").and_then(|text| text.to_str()?.parse().ok());
     let manager = ServiceManager::new(environment.variable("NOTIFY_SOCKET"), watchdog.map(Duration::from_micros), socket.path());
-    let settings = ServiceSettings {
-        manager,
-        environment: environment.clone(),
-        program: environment.program_file(),
-        socket,
-        say: Box::new(|line| {
-            tracing::info!("{line}");
-            render::note(line);
-        }),
-    };
-    match ServiceHost::run(settings).map_err(|error| from_service_error(&error))? {
+    let (said, lines) = mpsc::channel();
+    let settings =
+        ServiceSettings { manager, environment: environment.clone(), program: environment.program_file(), socket, said };
+    let ended = thread::scope(|scope| {
+        // The scope ends when every line is printed: nothing is lost if another program takes the place of this one.
+        let print = || lines.into_iter().for_each(|line: String| render::note(&line));
+        if let Err(error) = thread::Builder::new().name("lines".to_owned()).spawn_scoped(scope, print) {
+            render::note(&format!("note: what happens is only in the log: {error}"));
+        }
+        ServiceHost::run(settings)
+    });
+    match ended.map_err(|error| from_service_error(&error))? {
         ServiceEnd::Exit(exit) => Ok(exit),
         ServiceEnd::Renew(program) => {
             // The lock on the store ends here, and the new program takes it again.

@@ -35,8 +35,8 @@ pub(crate) fn agent_answer(answer: &AgentAnswerV1) -> Vec<String> {
 pub(crate) fn cycle_line(task: &TaskId, state: &TddState) -> String {
     match (state.started, &state.paused) {
         (false, _) => format!("{task}: no cycle is started; runs are judged in GREEN"),
-        (true, None) => format!("{task}: {} · {} attempts in this phase", state.phase.name(), state.attempts),
-        (true, Some(pause)) => format!("{task}: {} · needs human: {}", state.phase.name(), pause.reason),
+        (true, None) => format!("{task}: {} · {} attempts in this phase", state.phase.word(), state.attempts),
+        (true, Some(pause)) => format!("{task}: {} · needs human: {}", state.phase.word(), pause.reason),
     }
 }
 
@@ -50,8 +50,8 @@ pub(crate) fn cycle(task: &TaskId, state: &TddState) -> Vec<String> {
         let code = entry.exit_code.map_or_else(|| "-".to_owned(), |code| code.to_string());
         format!(
             "  {:<8} exit {code:<3} → {}  {}",
-            entry.phase.name(),
-            entry.destination.next_node.label(),
+            entry.phase.word(),
+            entry.destination.next_node.word(),
             entry.destination.reason
         )
     }));

@@ -131,7 +131,7 @@ pub(crate) fn past_lines(past: &TestPast, style: Style) -> Vec<Line> {
     lines.push(format!("  {}", facts.join(" · ")).into());
     if let Some(change) = &past.last_change {
         let tree = change.tree.map(|tree| format!(" on tree {}…", tree.0.short())).unwrap_or_default();
-        let (from, to) = (outcome_word(change.from), outcome_word(change.to));
+        let (from, to) = (change.from.word(), change.to.word());
         lines.push(format!("  last changed from {from} to {to} in run {}{tree}", change.run_id.number()).into());
     }
     if past.runs_without_it > 0 {
@@ -148,7 +148,7 @@ pub(crate) fn past_lines(past: &TestPast, style: Style) -> Vec<Line> {
 
 fn past_result(result: &PastTestResult, style: Style) -> Line {
     let tone = if result.outcome.is_failure() { Tone::Bad } else { Tone::Good };
-    let word = format!("{:<7}", outcome_word(result.outcome));
+    let word = format!("{:<7}", result.outcome.word());
     let tree = result.tree.map(|tree| format!("{}…", tree.0.short())).unwrap_or_default();
     let mut parts = vec![format!("tree {tree:<9}")];
     parts.extend(result.duration_us.map(duration_words));
@@ -266,7 +266,7 @@ fn compared_line(compared: &ComparedTest) -> String {
 }
 
 fn changed_line(compared: &ComparedTest) -> String {
-    let word = |outcome: Option<TestOutcome>| outcome.map_or("not there", outcome_word);
+    let word = |outcome: Option<TestOutcome>| outcome.map_or("not there", TestOutcome::word);
     format!("  {}: {} → {}", compared.test.id, word(compared.from), word(compared.to))
 }
 
@@ -277,15 +277,6 @@ fn shown<T>(values: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
         lines.push(format!("  {} more; `--json` has them", values.len() - SHOWN));
     }
     lines
-}
-
-fn outcome_word(outcome: TestOutcome) -> &'static str {
-    match outcome {
-        TestOutcome::Passed => "passed",
-        TestOutcome::Failed => "failed",
-        TestOutcome::Error => "error",
-        TestOutcome::Skipped => "skipped",
-    }
 }
 
 /// Returns the line about the last runs of a check in `proctor watch`: a block for each run, oldest first, and what they say

@@ -208,7 +208,7 @@ pub(crate) fn changed_rules(changed: &[String], task: &TaskId) -> Option<String>
 /// Returns the line about limits of `[sandbox]` that were not enforced; `None` if all were.
 fn unenforced_limits_line(isolation: &IsolationV2) -> Option<String> {
     let first = isolation.unenforced_limits.first()?;
-    let names: Vec<String> = isolation.unenforced_limits.iter().map(|limit| format!("`{}`", limit.setting.key())).collect();
+    let names: Vec<String> = isolation.unenforced_limits.iter().map(|limit| format!("`{}`", limit.setting.word())).collect();
     let verb = if names.len() == 1 { "was" } else { "were" };
     Some(format!(
         "  limits: {} of `[sandbox]` {verb} not enforced by the kernel: {}; {}",
@@ -449,14 +449,14 @@ fn route(report: &ExecutionReportV2) -> Option<String> {
     // If the route is for another phase, it is only advice and does not move the task.
     let route = report.route.as_ref().filter(|route| route.phase == tdd.phase)?;
     let words = if route.kind == RouteKind::NotRedYet { "N2 not red yet" } else { node_words(route.next_node) };
-    Some(format!("{} → {words}", tdd.phase.name()))
+    Some(format!("{} → {words}", tdd.phase.word()))
 }
 
 /// Returns how a run would be routed in the phase that was asked about; it moves nothing (R6).
 pub(crate) fn asked_route(report: &ExecutionReportV2, phase: Phase) -> Option<String> {
     let route = report.route.as_ref().filter(|route| route.phase == phase)?;
     let words = node_words(route.next_node);
-    Some(format!("{} → {words}: {}; asked only, so nothing moves", phase.name(), route.reason))
+    Some(format!("{} → {words}: {}; asked only, so nothing moves", phase.word(), route.reason))
 }
 
 #[cfg(test)]

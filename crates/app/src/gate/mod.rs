@@ -113,8 +113,7 @@ pub(crate) fn look(
     let mut compared = policy::compare(repository, commit, &trusted)?;
     let store = Store::open_to_read(environment.state_root());
     // Where nothing trusted stands beside the commit, the last one does that was accepted here.
-    let user =
-        setup::configuration(environment, &repository.root).map(|(configuration, _)| configuration.allowed).unwrap_or_default();
+    let user = setup::allowed_by_user(environment, &repository.root);
     let mut archive = opening::open_archive(environment)?;
     let followed = archive.followed_commit(repository, &user)?;
     let is_followed = trusted.is_followed(followed.as_ref());

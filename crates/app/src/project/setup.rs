@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::project::{env_file, inputs, root_search, specification_files};
 use proctor_evidence::read_regular_file;
-use proctor_model::{CommandExit, Plan, Problem};
+use proctor_model::{CommandExit, JudgedSettings, Plan, Problem};
 use proctor_plan::config::{self, Configuration, UserAllowance};
 use proctor_plan::spec::{self, DiskFiles, PlannedBefore};
 use proctor_project::{MissingOwnPlan, PlanlessReason};
@@ -195,6 +195,11 @@ pub fn allow(
 /// Returns the editor in which the page opens files, by the user's own configuration; `None` if it names none or is wrong, which every run says.
 pub fn page_editor(environment: &Environment) -> Option<String> {
     allowed(environment, Path::new("/"), &mut LastSettings::default()).ok()?.editor
+}
+
+/// Returns what the user's own configuration allows for a project: nothing if it is wrong, which every run says.
+pub(crate) fn allowed_by_user(environment: &Environment, root: &Path) -> JudgedSettings {
+    allowed(environment, root, &mut LastSettings::default()).map(|allowance| allowance.settings).unwrap_or_default()
 }
 
 /// Reads what the user's own configuration allows for a project.

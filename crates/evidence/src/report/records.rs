@@ -193,17 +193,17 @@ pub(super) fn execution(ended: &EndedAction) -> ExecutionV1 {
         ActionEnd::Exited { code } => ExecutionV1 { exit_code: Some(*code), ..plain },
         ActionEnd::Signalled { signal } => ExecutionV1 { signal: Some(signal_name(*signal)), ..plain },
         ActionEnd::TimedOut { limit, stage, code, signal } => ExecutionV1 {
-            signal: Some(signal.map_or_else(|| stage.signal_name().to_owned(), signal_name)),
+            signal: Some(signal.map_or_else(|| stage.word().to_owned(), signal_name)),
             killed: true,
             exit_code_after_stop: *code,
-            stop_signal: Some(stage.signal_name().to_owned()),
+            stop_signal: Some(stage.word().to_owned()),
             limit: Some(*limit),
             ..plain
         },
         ActionEnd::Stopped { reason: _, stage } => ExecutionV1 {
-            signal: Some(stage.signal_name().to_owned()),
+            signal: Some(stage.word().to_owned()),
             killed: true,
-            stop_signal: Some(stage.signal_name().to_owned()),
+            stop_signal: Some(stage.word().to_owned()),
             ..plain
         },
         ActionEnd::NotStarted(failure) => ExecutionV1 { error: Some(spawn_error(failure)), ..plain },

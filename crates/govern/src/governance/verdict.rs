@@ -1,11 +1,10 @@
 //! The verdict of an issue's review: a line that holds nothing but one word. `APPROVE` must be written exactly; `BLOCK`
 //! is also recognised in other forms, so that a doubtful review never counts as an approval.
 
-use proctor_model::words;
 use proctor_wire::wire;
 
 /// The verdict of an issue's review, from the mildest to the severest.
-#[wire(Copy, PartialOrd, Ord, Hash, screaming)]
+#[wire(Copy, PartialOrd, Ord, Hash, screaming, named)]
 pub enum IssueVerdict {
     /// A line is exactly `APPROVE`, and no line is `BLOCK`.
     Approve,
@@ -24,11 +23,6 @@ impl IssueVerdict {
             Self::Unknown | Self::Block => true,
         }
     }
-}
-
-words! {
-    /// Returns the word for this verdict. `APPROVE` and `BLOCK` are the words in reviews.
-    pub fn IssueVerdict::word: Approve "APPROVE", Unknown "UNKNOWN", Block "BLOCK"
 }
 
 /// Reads the verdict of a review. It never fails: a text that is not clearly an approval blocks.

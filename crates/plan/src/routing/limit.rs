@@ -41,7 +41,7 @@ pub(in crate::routing) fn attempt_limit(
     let limit = settings.max_attempts;
     let goes_back = matches!(routed.destination.next_node, NextNode::N2 | NextNode::N3);
     (goes_back && state.attempts >= limit).then(|| {
-        let reason = format!("Attempt limit ({limit}) reached in {} phase, requires human review", state.phase.name());
+        let reason = format!("Attempt limit ({limit}) reached in {} phase, requires human review", state.phase.word());
         destination(NextNode::HumanReview, reason)
     })
 }

@@ -74,10 +74,10 @@ pub fn emit_decision(task: &TaskId, run: &RunId, entry: &RouteEntry, category: O
     tracing::info!(
         task = %task,
         run = %run,
-        phase = entry.phase.name(),
+        phase = entry.phase.word(),
         code = %code,
         category = %category_label(category),
-        route = entry.destination.next_node.label(),
+        route = entry.destination.next_node.word(),
         reason = %entry.destination.reason,
         "route decided"
     );

@@ -12,12 +12,12 @@ use proctor_model::{ExitCodeSource, NextNode, Phase, RouteEntry, RouteKind, Rout
 /// Why a command cannot change a task's TDD state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TransitionError {
-    #[error("a TDD cycle is already started, in the {} phase: set another phase, or reset it first", .0.name())]
+    #[error("a TDD cycle is already started, in the {} phase: set another phase, or reset it first", .0.word())]
     AlreadyStarted(Phase),
     #[error("no TDD cycle is started: start one first")]
     NotStarted,
     /// The task is in the requested phase already. Setting the phase again would only reset the counters.
-    #[error("the task is in the {} phase already", .0.name())]
+    #[error("the task is in the {} phase already", .0.word())]
     AlreadyInPhase(Phase),
     #[error("the task waits for a person ({reason}): resolve it first")]
     Paused { reason: String },

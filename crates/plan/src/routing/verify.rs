@@ -189,11 +189,11 @@ fn change_phase_or_pause(result: &TestResult<'_>, state: &mut TddState, entry: &
 
 fn opening_line(result: &TestResult<'_>, phase: Phase) -> String {
     match result.exit_code {
-        Some(code) => format!("Verifying {} phase with exit code {code}", phase.name()),
-        None => format!("Verifying {} phase without exit code ({})", phase.name(), why_no_code(result.exit_code_source)),
+        Some(code) => format!("Verifying {} phase with exit code {code}", phase.word()),
+        None => format!("Verifying {} phase without exit code ({})", phase.word(), why_no_code(result.exit_code_source)),
     }
 }
 
 fn closing_line(entry: &RouteEntry) -> String {
-    format!("Routing to {}: {}", entry.destination.next_node.label(), entry.destination.reason)
+    format!("Routing to {}: {}", entry.destination.next_node.word(), entry.destination.reason)
 }

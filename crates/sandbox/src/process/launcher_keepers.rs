@@ -371,7 +371,7 @@ pub(super) fn unenforced_limits(
     match (limits.enforcement, unenforced.first()) {
         (LimitEnforcement::Required, Some(UnenforcedLimit { setting, why })) => Err(Obstacle::Place(format!(
             "`sandbox.limits = \"require\"` wants `sandbox.{}` enforced, and it is not: {why}",
-            setting.key()
+            setting.word()
         ))),
         (LimitEnforcement::Required, None) | (LimitEnforcement::WherePossible, _) => Ok(unenforced),
     }

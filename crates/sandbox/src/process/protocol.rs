@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
+use proctor_wire::wire;
 use serde::{Deserialize, Serialize};
 
 use proctor_model::{
@@ -22,7 +23,7 @@ use proctor_model::{
 pub(super) struct ActionNumber(pub(super) u64);
 
 /// Which standard stream of the child a descriptor of a start request becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[wire(Copy)]
 pub(super) enum DescriptorRole {
     /// The descriptor becomes the child's standard input. Without it, the input is `/dev/null`.
     Stdin,

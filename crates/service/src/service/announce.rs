@@ -5,6 +5,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use nix::fcntl::AT_FDCWD;
@@ -93,6 +94,17 @@ impl ServiceManager {
             // The service continues without a manager that has ended or whose queue is full.
             let _unheard = socket.send_to_addr(message.as_bytes(), address);
         }
+    }
+}
+
+/// What the service says: each line is logged, and sent to who started the service.
+pub(super) struct SaidLines(pub(super) mpsc::Sender<String>);
+
+impl SaidLines {
+    pub(super) fn add(&self, line: &str) {
+        tracing::info!("{line}");
+        // The service does its work also if nobody listens.
+        let _unheard = self.0.send(line.to_owned());
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{Sender, channel};
@@ -22,7 +22,7 @@ use crate::event::OsSignal;
 use crate::event_loop::{EventHost, EventSources, LoopClock, LoopEvent, new_runtime, run_event_loop};
 use crate::notify_desktop::{notify_person_on_desktop, notify_problem_on_desktop};
 use crate::os_signals::{HangUp, Signals};
-use crate::service::announce::ServiceManager;
+use crate::service::announce::{SaidLines, ServiceManager};
 use crate::service::call::{Call, Reply, from_open_failure};
 use crate::service::fetched_notes::FetchedNotes;
 use crate::service::host::calls::stopping;
@@ -65,8 +65,8 @@ pub struct ServiceSettings {
     pub socket: ControlSocket,
     /// The service manager that started the service, if one did.
     pub manager: ServiceManager,
-    /// Prints a line for the person or the program that started the service.
-    pub say: Box<dyn Fn(&str)>,
+    /// Takes the lines for the person or the program that started the service, until the service ends.
+    pub said: mpsc::Sender<String>,
 }
 
 /// The reason why the service could not start.
@@ -93,7 +93,7 @@ pub struct ServiceHost {
     places: WorkPlaces,
     archive: StoreReader,
     manager: ServiceManager,
-    say: Box<dyn Fn(&str)>,
+    said: SaidLines,
     seats: BTreeMap<ProjectSeat, ProjectSession>,
     /// Projects that are being closed because a client removed them, each with the client and the sender for its
     /// answer.
@@ -227,7 +227,7 @@ impl ServiceHost {
             places: WorkPlaces::of_service(open_files),
             archive,
             manager: settings.manager,
-            say: settings.say,
+            said: SaidLines(settings.said),
             seats: BTreeMap::new(),
             removals: BTreeMap::new(),
             successors: BTreeMap::new(),
@@ -245,7 +245,7 @@ impl ServiceHost {
             notes: FetchedNotes::default(),
             step: ServiceStep::GoingOn,
         };
-        (service.say)(&format!("listening on {shown}"));
+        service.said.add(&format!("listening on {shown}"));
         let clock = LoopClock::start();
         service.open_all(clock.now())?;
         service.manager.ready();
@@ -324,9 +324,9 @@ impl ServiceHost {
         match signal {
             OsSignal::Reload => {
                 self.manager.reloading();
-                (self.say)("reading the list of projects anew, and running everything once more");
+                self.said.add("reading the list of projects anew, and running everything once more");
                 if let Err(error) = self.open_all(now) {
-                    (self.say)(&chain(&error));
+                    self.said.add(&chain(&error));
                 }
                 self.each(|served| served.signalled(now, OsSignal::Reload));
                 self.manager.ready();
@@ -395,7 +395,7 @@ impl ServiceHost {
             match word {
                 SessionMessage::Tell(event) => self.subscribers.tell(&event),
                 SessionMessage::TellInPassing(event) => self.subscribers.tell_in_passing(&event),
-                SessionMessage::Say(line) => (self.say)(&line),
+                SessionMessage::Say(line) => self.said.add(&line),
                 SessionMessage::Notify { name, problem } => {
                     // One notification tells of a problem that many projects share.
                     if self.notified.insert(problem) {

@@ -128,7 +128,7 @@ impl ServiceHost {
                     return;
                 }
                 let root = self.seats.get(seat).map(|served| served.root.display().to_string()).unwrap_or_default();
-                (self.say)(&format!("`{root}`: an action sent a request to the control socket, process {process}: refused"));
+                self.said.add(&format!("`{root}`: an action sent a request to the control socket, process {process}: refused"));
             }
             None => {
                 if self.told_of_stranger.is_some_and(|told| now < told.plus(SILENCE)) {
@@ -139,7 +139,7 @@ impl ServiceHost {
                     PeerOrigin::Action { sign, .. } => format!("a process that belongs to an action ({sign})"),
                     PeerOrigin::Outside | PeerOrigin::Unknown => "a process that has ended".to_owned(),
                 };
-                (self.say)(&format!("{what} sent a request to the control socket, process {process}: refused"));
+                self.said.add(&format!("{what} sent a request to the control socket, process {process}: refused"));
             }
         }
     }

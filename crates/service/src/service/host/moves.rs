@@ -95,7 +95,7 @@ impl ServiceHost {
         let is_leaving = self.removals.contains_key(&session_id) || self.successors.contains_key(&session_id);
         let id = self.seats.get(&session_id).and_then(|served| served.id.clone());
         let Some(id) = id.filter(|_| !is_leaving && !self.is_ending()) else { return };
-        (self.say)(&format!("{id}: opened anew at `{}`", root.display()));
+        self.said.add(&format!("{id}: opened anew at `{}`", root.display()));
         self.successors.insert(session_id, SeatSuccessor { id, root, asked_at: now });
         self.with(session_id, |served, _| served.signalled(now, OsSignal::Terminate));
     }

@@ -145,7 +145,7 @@ impl ServiceHost {
     ) {
         let answer = match recorded {
             Ok(()) => {
-                (self.say)(&format!("{}: left alone from here on", project.id));
+                self.said.add(&format!("{}: left alone from here on", project.id));
                 self.subscribers.tell(&EventV1::Removed { project: project.id.clone() });
                 Ok(project)
             }
@@ -163,7 +163,7 @@ impl ServiceHost {
         if is_left || self.is_ending() || self.session_id_of(&id).is_some() {
             return;
         }
-        (self.say)(&format!("{id}: could not be removed and is watched again: {}", chain(error)));
+        self.said.add(&format!("{id}: could not be removed and is watched again: {}", chain(error)));
         self.session_id(now, Some(id.clone()), root, OpeningReason::Served(id), None);
     }
 

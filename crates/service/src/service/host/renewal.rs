@@ -29,7 +29,7 @@ impl ServiceHost {
         let tried = self.program.tried(now, outcome);
         let path = self.program.path().display().to_string();
         if let Err(Some(why)) = &tried {
-            (self.say)(&format!(
+            self.said.add(&format!(
                 "`{path}` is another program than the one that runs, and does not run: {why}; the old one goes on"
             ));
         }
@@ -42,7 +42,7 @@ impl ServiceHost {
                 1 => " when the run under way has ended".to_owned(),
                 runs => format!(" when the {runs} runs under way have ended"),
             };
-            (self.say)(&format!(
+            self.said.add(&format!(
                 "`{path}` is another program than the one that runs (version {}): it is started{running}",
                 env!("CARGO_PKG_VERSION")
             ));
