@@ -15,24 +15,24 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 1_880,
-    "app": 10_160,
+    "app": 10_190,
     "evidence": 16_610,
     "git": 1_970,
     "govern": 2_340,
     "index": 3_350,
     "lsp": 750,
-    "model": 6_910,
-    "plan": 15_640,
+    "model": 6_870,
+    "plan": 15_660,
     "proctor": 10_700,
-    "project": 13_190,
+    "project": 13_230,
     "prove": 3_200,
     "remote": 1_460,
     "run": 11_500,
-    "sandbox": 12_520,
-    "service": 9_590,
-    "tools": 17_740,
+    "sandbox": 12_530,
+    "service": 9_600,
+    "tools": 17_940,
     "tree": 6_180,
-    "wire": 80,
+    "wire": 170,
 }
 
 # Folders and files that belong to tests and measurements whatever they contain.
