@@ -8,7 +8,6 @@ use proctor_model::{Action, ActionEnd, ActionKind, CommandExit, CommandLine, Tes
 use proctor_sandbox::process::LauncherHandle;
 use serde::Serialize;
 
-use crate::change::ContentLayer;
 use crate::commands::{narrowed, runs_by_node_id, with_variables};
 use crate::prove::{Prover, with_prover};
 use crate::touched::TouchedTest;
@@ -93,9 +92,8 @@ pub fn compare_failures(
 }
 
 fn compare(mut prover: Prover<'_>) -> Result<FailuresBeside, CommandError> {
-    let storage = &prover.repository.storage;
-    let after = prover.change.after_layer(storage, &prover.work_tree)?;
-    let base = ContentLayer::of(storage, &prover.change.before, &prover.work_tree, BTreeMap::new())?;
+    let after = prover.change.after_layer()?;
+    let base = prover.change.layer(&prover.change.before, BTreeMap::new())?;
     let (after, base) = (prover.write(&after)?, prover.write(&base)?);
     let mut failures = Vec::new();
     let plan = &prover.loaded.plan;

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proctor_app::CommandError;
-use proctor_git::{GitStorage, ObjectId};
-use proctor_model::{CommandExit, Digest, EntryKind, TreeDigest};
+use proctor_model::{Digest, EntryKind, TreeDigest};
 use proctor_run::WrittenFile;
 use proctor_tree::ignore::Matcher;
 
 use crate::answer::ProvedFile;
-use crate::contents::{FileAt, Files};
+use crate::contents::{CopiedTree, FileAt, Files};
 use crate::parts::{SourcePart, parts_of};
 use crate::roles::{FileRole, PathsOfSides};
 use crate::rust::{self, MergedText};
@@ -20,9 +19,6 @@ use crate::touched::{ChangedText, TestLanguage, introduced_words};
 const STORED_ELSEWHERE: &[u8] = b"version https://git-lfs";
 /// The largest file in which tests and names are looked for, in bytes.
 const LARGEST_TEXT: usize = 2 << 20;
-
-/// Returns the text of a file of one of the contents.
-pub(crate) type ReadFile<'a> = dyn Fn(&str, FileAt) -> Result<Vec<u8>, CommandError> + 'a;
 
 /// A file of a change.
 struct FileOfChange {
@@ -55,7 +51,8 @@ impl FileOfChange {
 }
 
 /// A change.
-pub(crate) struct Change {
+pub(crate) struct Change<'a> {
+    pub(crate) work_tree: CopiedTree<'a>,
     files: Vec<FileOfChange>,
     pub(crate) before: Files,
     pub(crate) after: Files,
@@ -63,12 +60,12 @@ pub(crate) struct Change {
     pub(crate) source: BTreeSet<String>,
 }
 
-impl Change {
+impl<'a> Change<'a> {
     /// Compares two contents: before and after. What is known of tests are the files that a setting names and those that tools collected.
     pub(crate) fn between(
         (before, after): (Files, Files),
         (named, collected): (&Matcher, &BTreeSet<String>),
-        read: &ReadFile<'_>,
+        work_tree: CopiedTree<'a>,
     ) -> Result<Self, CommandError> {
         let all: BTreeSet<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
         let known = PathsOfSides { all: &all, named, collected };
@@ -77,23 +74,24 @@ impl Change {
             let sides = [before.get(*path).copied(), after.get(*path).copied()];
             let mut texts = [None, None];
             for (text, side) in texts.iter_mut().zip(sides) {
-                let bytes = side.filter(|side| side.kind != EntryKind::Link).map(|side| read(path, side)).transpose()?;
+                let bytes =
+                    side.filter(|side| side.kind != EntryKind::Link).map(|side| work_tree.read(path, side)).transpose()?;
                 *text = bytes.filter(|bytes| bytes.len() <= LARGEST_TEXT).and_then(|bytes| String::from_utf8(bytes).ok());
             }
             if texts.iter().flatten().any(|text| text.as_bytes().starts_with(STORED_ELSEWHERE)) {
                 continue;
             }
-            let only_tests = |role| match &texts {
-                [Some(old), Some(new)] => role == FileRole::Source && path.ends_with(".rs") && rust::only_tests_differ(old, new),
-                _ => false,
+            let role = match (known.role_of(path), &texts) {
+                (FileRole::Source, [Some(old), Some(new)]) if path.ends_with(".rs") && rust::only_tests_differ(old, new) => {
+                    FileRole::Test
+                }
+                (role, _) => role,
             };
-            let role = known.role_of(path);
-            let role = if only_tests(role) { FileRole::Test } else { role };
             let told = ProvedFile { path: (*path).to_owned(), role, is_doubtful: known.is_doubtful(path) };
             files.push(FileOfChange { told, before: sides[0], after: sides[1], texts });
         }
         let source = all.iter().filter(|path| known.role_of(path) == FileRole::Source).map(|path| (*path).to_owned()).collect();
-        Ok(Self { files, before, after, source })
+        Ok(Self { work_tree, files, before, after, source })
     }
 
     /// Returns the files for the answer.
@@ -133,7 +131,7 @@ impl Change {
     }
 
     /// Returns whether another file with the change can have a test that a tool of Rust names alike: it has the same module.
-    pub(crate) fn files_like<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, FileAt)> {
+    pub(crate) fn files_like<'p>(&'p self, path: &'p str) -> impl Iterator<Item = (&'p str, FileAt)> {
         let module = rust::names_by_path(path, "");
         let is_like = move |other: &str| other != path && rust::names_by_path(other, "").iter().any(|name| module.contains(name));
         let others = self.after.iter().map(|(other, file)| (other.as_str(), *file));
@@ -199,12 +197,7 @@ impl Change {
     }
 
     /// Returns what the content with the change, but for a part of its source, has otherwise than the working tree.
-    pub(crate) fn part_layer(
-        &self,
-        storage: &GitStorage,
-        work_tree: &Files,
-        (path, part): (&str, Option<&SourcePart>),
-    ) -> Result<ContentLayer, CommandError> {
+    pub(crate) fn part_layer(&self, path: &str, part: Option<&SourcePart>) -> Result<ContentLayer, CommandError> {
         let (mut content, mut made) = (self.after.clone(), BTreeMap::new());
         match (part, self.before.get(path), self.after.get(path)) {
             (Some(part), _, Some(file)) => {
@@ -213,22 +206,17 @@ impl Change {
             (_, Some(before), _) => drop(content.insert(path.to_owned(), *before)),
             (_, None, _) => drop(content.remove(path)),
         }
-        ContentLayer::of(storage, &content, work_tree, made)
+        self.layer(&content, made)
     }
 
     /// Returns what the content with the change has otherwise than the working tree.
-    pub(crate) fn after_layer(&self, storage: &GitStorage, work_tree: &Files) -> Result<ContentLayer, CommandError> {
-        ContentLayer::of(storage, &self.after, work_tree, BTreeMap::new())
+    pub(crate) fn after_layer(&self) -> Result<ContentLayer, CommandError> {
+        self.layer(&self.after, BTreeMap::new())
     }
 
     /// Returns what the content without the source of the change has otherwise than the working tree. With stubs, modules of Python and
     /// of JavaScript have the names that the change introduces; then `None` if there are none.
-    pub(crate) fn before_layer(
-        &self,
-        storage: &GitStorage,
-        work_tree: &Files,
-        stubs: Option<StubBody>,
-    ) -> Result<Option<ContentLayer>, CommandError> {
+    pub(crate) fn before_layer(&self, stubs: Option<StubBody>) -> Result<Option<ContentLayer>, CommandError> {
         let mut content = self.after.clone();
         let (mut made, mut has_stub) = (BTreeMap::new(), false);
         for file in self.changed_source() {
@@ -248,7 +236,26 @@ impl Change {
         if stubs.is_some() && !has_stub {
             return Ok(None);
         }
-        ContentLayer::of(storage, &content, work_tree, made).map(Some)
+        self.layer(&content, made).map(Some)
+    }
+
+    /// Returns what a content has otherwise than the working tree. `made` has the files whose text is neither that of a commit nor that of
+    /// the working tree.
+    pub(crate) fn layer(&self, content: &Files, made: BTreeMap<String, WrittenFile>) -> Result<ContentLayer, CommandError> {
+        let (work_tree, mut differences) = (&self.work_tree.files, BTreeMap::new());
+        let paths: BTreeSet<&String> = content.keys().chain(work_tree.keys()).collect();
+        for path in paths.into_iter().filter(|path| !made.contains_key(*path) && content.get(*path) != work_tree.get(*path)) {
+            let read =
+                |file: &FileAt| Ok::<_, CommandError>(WrittenFile { kind: file.kind, text: self.work_tree.read(path, *file)? });
+            let file: Option<WrittenFile> = content.get(path).map(read).transpose()?;
+            if file.as_ref().is_none_or(|file| !file.text.starts_with(STORED_ELSEWHERE)) {
+                differences.insert(path.clone(), file);
+            }
+        }
+        let above = |path: &str| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect::<Vec<_>>();
+        let directories = content.keys().chain(made.keys()).flat_map(|path| above(path)).collect();
+        differences.extend(made.into_iter().map(|(path, file)| (path, Some(file))));
+        Ok(ContentLayer { differences, directories })
     }
 }
 
@@ -260,29 +267,6 @@ pub(crate) struct ContentLayer {
 }
 
 impl ContentLayer {
-    /// `made` has the files whose text is neither that of a commit nor that of the working tree.
-    pub(crate) fn of(
-        storage: &GitStorage,
-        content: &Files,
-        work_tree: &Files,
-        made: BTreeMap<String, WrittenFile>,
-    ) -> Result<Self, CommandError> {
-        let mut differences = BTreeMap::new();
-        let paths: BTreeSet<&String> = content.keys().chain(work_tree.keys()).collect();
-        for path in paths.into_iter().filter(|path| !made.contains_key(*path) && content.get(*path) != work_tree.get(*path)) {
-            let read =
-                |file: &FileAt| Ok::<_, CommandError>(WrittenFile { kind: file.kind, text: read_blob(storage, path, file.id)? });
-            let file: Option<WrittenFile> = content.get(path).map(read).transpose()?;
-            if file.as_ref().is_none_or(|file| !file.text.starts_with(STORED_ELSEWHERE)) {
-                differences.insert(path.clone(), file);
-            }
-        }
-        let above = |path: &str| path.match_indices('/').map(|(end, _)| path[..end].to_owned()).collect::<Vec<_>>();
-        let directories = content.keys().chain(made.keys()).flat_map(|path| above(path)).collect();
-        differences.extend(made.into_iter().map(|(path, file)| (path, Some(file))));
-        Ok(Self { differences, directories })
-    }
-
     /// Returns the digest of this content, which differs from the working tree with this digest.
     pub(crate) fn digest_beside(&self, tree: TreeDigest) -> Digest {
         let files = self.differences.iter().map(|(path, file)| {
@@ -299,11 +283,4 @@ impl ContentLayer {
         let lines: Vec<String> = std::iter::once(tree.0.hex()).chain(files).collect();
         Digest::of(lines.join("\0\n").as_bytes())
     }
-}
-
-pub(crate) fn read_blob(storage: &GitStorage, path: &str, id: ObjectId) -> Result<Vec<u8>, CommandError> {
-    storage.blob(id).map_err(|error| {
-        CommandError::caused(CommandExit::EvidenceWrong, format!("`{path}` cannot be read from git"), &error)
-            .hint("`git fsck` says what is wrong with the repository")
-    })
 }

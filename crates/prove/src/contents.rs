@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proctor_app::CommandError;
 use proctor_git::{GitEntryKind, GitObject, GitReadError, GitStorage, GitTreeEntry, ObjectId, ObjectProblem};
@@ -92,18 +92,39 @@ fn has_clean_names(entries: &[GitTreeEntry]) -> bool {
     entries.iter().all(|entry| is_clean(&entry.name) && names.insert(String::from_utf8_lossy(&entry.name)))
 }
 
-/// Returns the files of the working tree. `copy` is the directory with its copy.
-pub(crate) fn files_of_copy(index: &TreeIndex, copy: &Path) -> Result<Files, CommandError> {
-    let mut files = Files::new();
-    for entry in index.entries().filter(|entry| entry.kind != EntryKind::Directory) {
-        let text = read_copied(copy, &entry.path, entry.kind)?;
-        files.insert(entry.path.to_string(), FileAt { kind: entry.kind, id: GitObject::blob(text).id() });
+/// The working tree, and from where the files of both sides are read.
+pub(crate) struct CopiedTree<'a> {
+    pub(crate) files: Files,
+    /// The directory with its copy.
+    copy: PathBuf,
+    storage: &'a GitStorage,
+}
+
+impl<'a> CopiedTree<'a> {
+    /// Reads the copy of the working tree. `copy` is its directory.
+    pub(crate) fn of(index: &TreeIndex, copy: &Path, storage: &'a GitStorage) -> Result<Self, CommandError> {
+        let mut files = Files::new();
+        for entry in index.entries().filter(|entry| entry.kind != EntryKind::Directory) {
+            let text = read_copied(copy, &entry.path, entry.kind)?;
+            files.insert(entry.path.to_string(), FileAt { kind: entry.kind, id: GitObject::blob(text).id() });
+        }
+        Ok(Self { files, copy: copy.to_owned(), storage })
     }
-    Ok(files)
+
+    /// Reads a file of one of the sides: from the copy of the project if it is the same there, else from git.
+    pub(crate) fn read(&self, path: &str, file: FileAt) -> Result<Vec<u8>, CommandError> {
+        match TreePath::try_from(path) {
+            Ok(copied) if self.files.get(path) == Some(&file) => read_copied(&self.copy, &copied, file.kind),
+            Ok(_) | Err(_) => self.storage.blob(file.id).map_err(|error| {
+                CommandError::caused(CommandExit::EvidenceWrong, format!("`{path}` cannot be read from git"), &error)
+                    .hint("`git fsck` says what is wrong with the repository")
+            }),
+        }
+    }
 }
 
 /// Returns the content of a file of the copy; for a link, where it leads.
-pub(crate) fn read_copied(copy: &Path, path: &TreePath, kind: EntryKind) -> Result<Vec<u8>, CommandError> {
+fn read_copied(copy: &Path, path: &TreePath, kind: EntryKind) -> Result<Vec<u8>, CommandError> {
     let full = copy.join(path.as_path());
     let read = match kind {
         EntryKind::Link => fs::read_link(&full).map(|target| target.as_os_str().as_bytes().to_vec()),

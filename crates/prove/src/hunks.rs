@@ -75,7 +75,7 @@ impl Prover<'_> {
         for (file, part) in self.change.parts() {
             let mut answer = (PartWord::NotTried, OVER.to_owned());
             if !self.is_over() {
-                let content = self.change.part_layer(&self.repository.storage, &self.work_tree, (&file, part.as_ref()))?;
+                let content = self.change.part_layer(&file, part.as_ref())?;
                 let layer = self.write(&content)?;
                 let of_tests = self.tests_without(&layer, (tests, &wanted, judged))?;
                 answer = of_tests.map_or_else(|| self.check_without(&layer, &mut with_change), Ok)?;
@@ -114,8 +114,7 @@ impl Prover<'_> {
     /// Returns what the whole check says without a part. `with_change` has how its tests end with the whole change.
     fn check_without(&mut self, layer: &Path, with_change: &mut Option<Ends>) -> Result<Answer, CommandError> {
         if with_change.is_none() {
-            let after = self.change.after_layer(&self.repository.storage, &self.work_tree)?;
-            let after = self.write(&after)?;
+            let after = self.write(&self.change.after_layer()?)?;
             *with_change = Some(self.whole_check(&after)?);
         }
         let without = self.whole_check(layer)?;

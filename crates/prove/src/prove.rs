@@ -9,7 +9,7 @@ use proctor_app::project::opening::matcher_of;
 use proctor_app::project::setup::LoadedProject;
 use proctor_app::project::{RunResources, opening, specification_files};
 use proctor_app::{CommandError, Environment, RunControl};
-use proctor_model::{CommandExit, TreePath, TriggerKind};
+use proctor_model::{CommandExit, TriggerKind};
 use proctor_plan::spec::plan_digest;
 use proctor_project::{ProjectRepository, RunRequest};
 use proctor_run::write_layer;
@@ -18,9 +18,9 @@ use proctor_tree::ignore::MatcherSettings;
 
 use crate::answer::{ChangeProof, ProvedFile, ProvedTest};
 use crate::beside::OtherTests;
-use crate::change::{Change, ContentLayer, read_blob};
+use crate::change::{Change, ContentLayer};
 use crate::commands::language_of;
-use crate::contents::{Compared, FileAt, Files, compared, files_of_commit, files_of_copy, read_copied};
+use crate::contents::{Compared, CopiedTree, Files, compared, files_of_commit};
 use crate::failure::names_one_of;
 use crate::known::{KnownAfter, collected_files, failed_tests, known_after};
 use crate::roles::FileRole;
@@ -77,11 +77,9 @@ pub(crate) fn with_prover<T>(
 /// What one answer is made from.
 pub(crate) struct Prover<'a> {
     pub(crate) trials: Trials<'a>,
-    pub(crate) repository: &'a ProjectRepository,
     pub(crate) compared: &'a Compared,
     pub(crate) loaded: &'a LoadedProject,
-    pub(crate) work_tree: Files,
-    pub(crate) change: Change,
+    pub(crate) change: Change<'a>,
     pub(crate) introduced: BTreeSet<String>,
     /// The files of Rust with the code before the change and the tests of after it.
     pub(crate) merged: BTreeMap<String, MergedText>,
@@ -107,29 +105,27 @@ impl<'a> Prover<'a> {
     ) -> Result<Self, CommandError> {
         let storage = &repository.storage;
         let (index, copy) = trials.tree();
-        let work_tree = files_of_copy(index, copy)?;
+        let work_tree = CopiedTree::of(index, copy, storage)?;
         let of_commit = |commit| -> Result<Files, CommandError> {
             let tree = repository.project_tree_of(commit);
             let files = tree.and_then(|tree| files_of_commit(storage, tree)).map_err(|error| {
                 CommandError::of(CommandExit::Usage, &error).hint("`git fsck` says what is wrong with the repository")
             });
             // What is committed and ignored all the same is seen as it is on both sides.
-            let is_ignored = |path: &str| !work_tree.contains_key(path) && loaded.root.join(path).symlink_metadata().is_ok();
+            let is_ignored =
+                |path: &str| !work_tree.files.contains_key(path) && loaded.root.join(path).symlink_metadata().is_ok();
             files.map(|files| files.into_iter().filter(|(path, _)| !is_ignored(path)).collect())
         };
         let before = of_commit(compared.base)?;
-        let after = compared.after.map_or_else(|| Ok(work_tree.clone()), of_commit)?;
-        let read = |path: &str, file: FileAt| read_of_side(repository, copy, &work_tree, (path, file));
+        let after = compared.after.map_or_else(|| Ok(work_tree.files.clone()), of_commit)?;
         let settings = MatcherSettings { ignore: loaded.configuration.prove_tests.clone(), ..MatcherSettings::default() };
         let (named, collected) = (matcher_of(&settings)?, collected_files(environment, loaded));
-        let change = Change::between((before, after), (&named, &collected), &read)?;
+        let change = Change::between((before, after), (&named, &collected), work_tree)?;
         let (introduced, merged) = (change.introduced(), change.merged());
         Ok(Self {
             trials,
-            repository,
             compared,
             loaded,
-            work_tree,
             change,
             introduced,
             merged,
@@ -195,12 +191,11 @@ impl<'a> Prover<'a> {
     /// Stores an answer about the content of the working tree, which is a tree that checks can test. Another answer says that it is not
     /// stored.
     fn stored(&mut self, mut proof: ChangeProof) -> Result<ChangeProof, CommandError> {
-        let storage = &self.repository.storage;
-        if !self.change.after_layer(storage, &self.work_tree)?.differences.is_empty() {
+        if !self.change.after_layer()?.differences.is_empty() {
             proof.notes.push("not stored as evidence: the working tree has other files than the change".to_owned());
             return Ok(proof);
         }
-        let before = self.change.before_layer(storage, &self.work_tree, None)?.expect("only stubs may be missing");
+        let before = self.change.before_layer(None)?.expect("only stubs may be missing");
         let tree = self.trials.tree().0.digest();
         let record = proof.record((tree, before.digest_beside(tree)), plan_digest(&self.loaded.plan));
         self.trials.record(record)?;
@@ -231,9 +226,8 @@ impl<'a> Prover<'a> {
         if tests.is_empty() {
             return Ok(Vec::new());
         }
-        let storage = &self.repository.storage;
-        let after = self.change.after_layer(storage, &self.work_tree)?;
-        let before = self.change.before_layer(storage, &self.work_tree, None)?;
+        let after = self.change.after_layer()?;
+        let before = self.change.before_layer(None)?;
         let (is_work_tree, after) = (after.differences.is_empty(), self.write(&after)?);
         let before = self.write(&before.expect("only stubs may be missing"))?;
         let mut seen: Vec<[Vec<SeenRun>; 2]> = tests.iter().map(|_| [Vec::new(), Vec::new()]).collect();
@@ -269,7 +263,7 @@ impl<'a> Prover<'a> {
             // A test that passes beside a stub that raises may expect an error: it tests nothing only if it passes beside any stub.
             let passes = |judged: &JudgedTest| body == RAISES || judged.word == ProofWord::PassesEitherWay;
             let tried: Vec<usize> = hidden.iter().copied().filter(|at| passes(&judged[*at])).collect();
-            let stubs = self.change.before_layer(&self.repository.storage, &self.work_tree, Some(body))?;
+            let stubs = self.change.before_layer(Some(body))?;
             let Some(stubs) = stubs.filter(|_| !tried.is_empty()) else { break };
             let content = TriedContent { layer: &self.write(&stubs)?, is_before: true, side: None };
             self.run_tests(content, tests, &tried, &mut |test, run| {
@@ -288,19 +282,6 @@ impl<'a> Prover<'a> {
                 .hint("make room on the disk")
         })?;
         Ok(layer)
-    }
-}
-
-/// Reads a file of one of the sides: from the copy of the project if it is the same there, else from git.
-pub(crate) fn read_of_side(
-    repository: &ProjectRepository,
-    copy: &Path,
-    work_tree: &Files,
-    (path, file): (&str, FileAt),
-) -> Result<Vec<u8>, CommandError> {
-    match TreePath::try_from(path) {
-        Ok(copied) if work_tree.get(path) == Some(&file) => read_copied(copy, &copied, file.kind),
-        Ok(_) | Err(_) => read_blob(&repository.storage, path, file.id),
     }
 }
 

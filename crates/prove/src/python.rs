@@ -26,9 +26,7 @@ pub fn tests_of(text: &str) -> Vec<TestInText> {
     let mut position = 0;
     while let Some(line) = lines.get(position) {
         position += 1;
-        while around.last().is_some_and(|(indent, ..)| *indent >= line.indent) {
-            around.pop();
-        }
+        while around.pop_if(|(indent, ..)| *indent >= line.indent).is_some() {}
         let words: Vec<&str> = line.tokens.iter().map(String::as_str).collect();
         let words = words.strip_prefix(&["async"]).unwrap_or(&words);
         match words {
@@ -42,8 +40,7 @@ pub fn tests_of(text: &str) -> Vec<TestInText> {
             }
             ["def", name, ..] => {
                 let end = position + lines[position..].iter().take_while(|below| below.indent > line.indent).count();
-                let is_method = around.iter().map(|(indent, ..)| *indent).max().is_none_or(|indent| indent < line.indent);
-                if name.starts_with("test") && is_method && (line.indent == 0 || !around.is_empty()) {
+                if name.starts_with("test") && (line.indent == 0 || !around.is_empty()) {
                     let classes = around.iter().map(|(_, name, _)| name.as_str());
                     let full = classes.chain([*name]).collect::<Vec<_>>().join("::");
                     let body = decorators.iter().copied().chain([line]).chain(&lines[position..end]);
@@ -87,7 +84,8 @@ pub(crate) fn is_same_code(one: &str, other: &str) -> bool {
     logical_lines(one) == logical_lines(other)
 }
 
-fn is_of_name(character: char) -> bool {
+/// Returns whether a name or a word can have a character.
+pub(crate) fn is_of_name(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
@@ -96,9 +94,7 @@ fn text_of<'l>(lines: impl Iterator<Item = &'l LogicalLine>, outer: usize, name:
     let mut depths = vec![outer];
     let mut text = String::new();
     for line in lines {
-        while depths.last().is_some_and(|depth| *depth > line.indent) {
-            depths.pop();
-        }
+        while depths.pop_if(|depth| *depth > line.indent).is_some() {}
         if depths.last().is_none_or(|depth| *depth < line.indent) {
             depths.push(line.indent);
         }
@@ -160,8 +156,7 @@ fn logical_lines(text: &str) -> Vec<LogicalLine> {
 
 /// Returns the token that begins at a position, and the position behind it.
 fn token_at(characters: &[char], start: usize) -> (String, usize) {
-    let is_of_word = |character: &char| character.is_alphanumeric() || *character == '_';
-    let word = characters[start..].iter().take_while(|character| is_of_word(character)).count();
+    let word = characters[start..].iter().take_while(|character| is_of_name(**character)).count();
     let quote = characters.get(start + word).copied();
     let is_prefix = word <= 2 && characters[start..start + word].iter().all(|character| "rRbBuUfFtT".contains(*character));
     if is_prefix && let Some(quote @ ('"' | '\'')) = quote {
@@ -176,19 +171,11 @@ fn token_at(characters: &[char], start: usize) -> (String, usize) {
 fn string_at(characters: &[char], start: usize, quote: char, prefix: &str) -> (String, usize) {
     let is_triple = characters.get(start + 1) == Some(&quote) && characters.get(start + 2) == Some(&quote);
     let length = if is_triple { 3 } else { 1 };
+    let closing = vec![quote; length];
+    let ends = |at: usize| characters[at..].starts_with(&closing) || (!is_triple && characters[at] == '\n');
     let mut at = start + length;
-    while at < characters.len() {
-        if characters[at] == '\\' {
-            at += 2;
-            continue;
-        }
-        if characters[at] == quote && characters[at..].iter().take(length).filter(|other| **other == quote).count() == length {
-            break;
-        }
-        if !is_triple && characters[at] == '\n' {
-            break;
-        }
-        at += 1;
+    while at < characters.len() && !ends(at) {
+        at += if characters[at] == '\\' { 2 } else { 1 };
     }
     let inner: String = characters[(start + length).min(characters.len())..at.min(characters.len())].iter().collect();
     let end = (at + length).min(characters.len());

@@ -57,7 +57,7 @@ impl PathsOfSides<'_> {
             return FileRole::Recorded;
         }
         let is_named = self.is_named(path);
-        if is_test_file(path) || self.is_collected(path) || (is_named && is_code(path)) {
+        if is_test_file(path) || self.collected.contains(path) || (is_named && is_code(path)) {
             return FileRole::Test;
         }
         if is_named || name == "conftest.py" || self.is_below_tests(path) {
@@ -83,24 +83,19 @@ impl PathsOfSides<'_> {
     pub fn is_doubtful(&self, path: &str) -> bool {
         let is_below = |names: &[&str]| directories_of(path).any(|(_, name)| names.contains(&name));
         let is_sure = is_test_file(path) || self.is_named(path);
+        // A file in which a tool found tests, and that by its name may be source, may have both.
         !is_sure
-            && (self.is_collected(path)
+            && (self.collected.contains(path)
                 || is_below(PERHAPS_TEST_DIRECTORIES)
                 || (name_of(path).contains(".config.") && is_below(PRODUCT_DIRECTORIES)))
     }
 
     /// Returns whether `[prove] tests` names a file.
     fn is_named(&self, path: &str) -> bool {
-        let decided = TreePath::try_from(path).ok().map(|path| self.named.decide(&path, false));
-        decided.is_some_and(|found| {
-            let is_by_setting = found.rule.is_some_and(|rule| rule.source == RuleSource::Ignore);
-            found.verdict == IgnoreVerdict::Out && is_by_setting
+        TreePath::try_from(path).is_ok_and(|path| {
+            let found = self.named.decide(&path, false);
+            found.verdict == IgnoreVerdict::Out && found.rule.is_some_and(|rule| rule.source == RuleSource::Ignore)
         })
-    }
-
-    /// Returns whether a tool found tests in a file that by its name may be source: it may have both.
-    fn is_collected(&self, path: &str) -> bool {
-        self.collected.contains(path)
     }
 
     fn is_below_tests(&self, path: &str) -> bool {

@@ -10,7 +10,7 @@ use proctor_tools::RaisedAt;
 use crate::base::run_check;
 use crate::beside::OtherEnd;
 use crate::commands::{checks_of_test, narrowed, runs_by_node_id, together};
-use crate::prove::{Prover, read_of_side};
+use crate::prove::Prover;
 use crate::rust;
 use crate::sides::{KnownOfChange, other_ends, seen_of};
 use crate::touched::{TestLanguage, TouchedTest};
@@ -138,9 +138,7 @@ impl Prover<'_> {
         for test in tests.iter_mut().filter(is_of_rust) {
             for (path, file) in self.change.files_like(&test.file) {
                 if !names.contains_key(path) {
-                    let text =
-                        String::from_utf8(read_of_side(self.repository, self.trials.tree().1, &self.work_tree, (path, file))?)
-                            .unwrap_or_default();
+                    let text = String::from_utf8(self.change.work_tree.read(path, file)?).unwrap_or_default();
                     let found = rust::tests_of(&text).unwrap_or_default().into_iter().map(|test| test.name).collect();
                     names.insert(path.to_owned(), found);
                 }
@@ -155,7 +153,7 @@ impl Prover<'_> {
 
 /// Returns the name that a tool of JavaScript gives to a test that is one case.
 fn only_name(test: &TouchedTest, run: &SeenRun) -> Option<String> {
-    let SeenRun::Cases(cases) = run else { return None };
+    let cases = run.cases()?;
     let is_one = cases.len() == 1 && TestLanguage::of(&test.file) == Some(TestLanguage::Script);
     cases.keys().next().filter(|_| is_one).cloned()
 }
@@ -166,7 +164,7 @@ fn one_of(test: &TouchedTest, mut runs: Vec<SeenRun>) -> SeenRun {
     if let Some(doubt) = test.doubt {
         return not_run(doubt);
     }
-    let is_nothing = |run: &SeenRun| matches!(run, SeenRun::Cases(cases) if cases.is_empty());
+    let is_nothing = |run: &SeenRun| run.cases().is_some_and(BTreeMap::is_empty);
     match runs.iter().position(SeenRun::has_cases) {
         Some(at) => runs.swap_remove(at),
         None if runs.len() == 1 => runs.swap_remove(0),

@@ -7,7 +7,7 @@ use proctor_tools::{RaisedAt, raised_at};
 
 use crate::beside::OtherEnd;
 use crate::braced_tests::fits_title;
-use crate::failure::{FailureText, classify, names_one_of};
+use crate::failure::{FailureClass, classify, names_one_of};
 use crate::known::file_of;
 use crate::rust::names_by_path;
 use crate::touched::{TestLanguage, TouchedTest};
@@ -195,8 +195,13 @@ fn end_of(case: &TestCase, run: &EndOnContent, known: &KnownOfChange<'_>) -> Cas
             let raised = raised_at(known.tool, &stack);
             let is_outside = case.status == TestOutcome::Error || raised.as_ref().is_some_and(known.is_source);
             let code = raised.as_ref().and_then(known.code_at);
-            let text = FailureText { tool: known.tool, error, stack: &stack, code: code.as_deref(), is_outside };
-            CaseEnd::Failed(classify(text, known.writes_recorded), error_to_show(error, &stack).to_owned())
+            // An assertion that failed in a fixture or in source is no assertion of the test.
+            let class = if is_outside {
+                FailureClass::OtherError
+            } else {
+                classify(known.tool, (error, &stack), code.as_deref(), known.writes_recorded)
+            };
+            CaseEnd::Failed(class, error_to_show(error, &stack).to_owned())
         }
     }
 }
@@ -278,6 +283,22 @@ mod tests {
         let known = KnownOfChange { introduced: &introduced, ..known(Tool::Pytest, true) };
         let (reason, failures, output) = (String::new(), Vec::new(), "E   ImportError: reduced".to_owned());
         seen_of(test, &EndOnContent { end: ActionEnd::Exited { code }, reason, cases, failures, output }, &known)
+    }
+
+    #[test]
+    fn an_assertion_that_fails_in_source_or_in_a_fixture_is_none_of_the_test() {
+        let known = |is_source| KnownOfChange { is_source, ..known(Tool::Pytest, true) };
+        let (end, reason, output) = (ActionEnd::Exited { code: 1 }, String::new(), String::new());
+        let run = EndOnContent { end, reason, cases: Vec::new(), failures: Vec::new(), output };
+        let message = "assert 1 == 2\ntests/test_a.py:3: AssertionError";
+        for (status, is_source, expected) in [
+            (TestOutcome::Failed, &(|_: &RaisedAt| false) as &dyn Fn(&RaisedAt) -> bool, FailureClass::Assertion),
+            (TestOutcome::Failed, &|_: &RaisedAt| true, FailureClass::OtherError),
+            (TestOutcome::Error, &|_: &RaisedAt| false, FailureClass::OtherError),
+        ] {
+            let ended = end_of(&case("tests/test_a.py::test_y", status, message), &run, &known(is_source));
+            assert!(matches!(ended, CaseEnd::Failed(class, _) if class == expected), "{status:?} {ended:?}");
+        }
     }
 
     #[test]

@@ -130,15 +130,13 @@ pub fn touched_tests(files: &[ChangedText]) -> Vec<TouchedTest> {
     // The texts of tests that are not where they were: one of them with another name or in another file is a test that was moved.
     let gone_files = files.iter().filter(|file| file.new.is_none());
     let gone_tests = gone_files.filter_map(|file| TestLanguage::of(&file.path)?.tests_of(file.old.as_deref()?)).flatten();
-    let mut gone: BTreeMap<String, usize> = BTreeMap::new();
-    for test in gone_tests {
-        *gone.entry(test.text).or_default() += 1;
-    }
-    for ReadText { before, after, .. } in &read {
+    let renamed = read.iter().flat_map(|ReadText { before, after, .. }| {
         let kept: BTreeSet<&str> = after.iter().map(|test| test.name.as_str()).collect();
-        for test in before.iter().filter(|test| !kept.contains(test.name.as_str())) {
-            *gone.entry(test.text.clone()).or_default() += 1;
-        }
+        before.iter().filter(move |test| !kept.contains(test.name.as_str())).cloned()
+    });
+    let mut gone: BTreeMap<String, usize> = BTreeMap::new();
+    for test in gone_tests.chain(renamed) {
+        *gone.entry(test.text).or_default() += 1;
     }
     read.iter().for_each(|read| add_touched(read, &mut gone, &mut touched));
     touched
@@ -209,7 +207,7 @@ fn hidden_tests(file: &ChangedText, language: TestLanguage, new: &str, tests: &[
 /// Returns the words of `after` that `before` has not: the names that a change introduces.
 pub fn introduced_words(before: &str, after: &str) -> BTreeSet<String> {
     fn words(text: &str) -> impl Iterator<Item = &str> {
-        text.split(|character: char| !(character.is_alphanumeric() || character == '_')).filter(|word| word.len() > 1)
+        text.split(|character| !python::is_of_name(character)).filter(|word| word.len() > 1)
     }
     let known: BTreeSet<&str> = words(before).collect();
     words(after).filter(|word| !known.contains(word)).map(str::to_owned).collect()

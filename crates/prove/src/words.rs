@@ -30,9 +30,17 @@ pub enum SeenRun {
 }
 
 impl SeenRun {
+    /// Returns how each parameter of the test ended; `None` if it could not be run.
+    pub(crate) fn cases(&self) -> Option<&BTreeMap<String, CaseEnd>> {
+        match self {
+            Self::Cases(cases) => Some(cases),
+            Self::CannotBegin { .. } | Self::NotRun(_) => None,
+        }
+    }
+
     /// Returns whether the tool had the test.
     pub(crate) fn has_cases(&self) -> bool {
-        matches!(self, Self::Cases(cases) if !cases.is_empty())
+        self.cases().is_some_and(|cases| !cases.is_empty())
     }
 }
 
@@ -128,10 +136,9 @@ pub fn judge_test(before: &[SeenRun], after: &[SeenRun]) -> JudgedTest {
     let cases = match first {
         SeenRun::NotRun(why) => return judged(ProofWord::NotTried, format!("could not be run: {why}")),
         SeenRun::CannotBegin { message, .. } => {
-            let word = match before.first() {
-                Some(SeenRun::Cases(cases)) if cases.values().any(|end| *end == CaseEnd::Passed) => ProofWord::NewlyFails,
-                _ => ProofWord::FailsBeforeAndAfter,
-            };
+            let has_passed = |run: &SeenRun| run.cases().is_some_and(|cases| cases.values().any(|end| *end == CaseEnd::Passed));
+            let is_new = before.first().is_some_and(has_passed);
+            let word = if is_new { ProofWord::NewlyFails } else { ProofWord::FailsBeforeAndAfter };
             return judged(word, format!("cannot begin after: {message}"));
         }
         SeenRun::Cases(cases) if cases.is_empty() => return judged(ProofWord::NotFound, "no such test was run".to_owned()),
@@ -151,20 +158,14 @@ pub fn judge_test(before: &[SeenRun], after: &[SeenRun]) -> JudgedTest {
 
 /// Returns whether every run has the case: by an assertion it failed before, and it passed after.
 fn proves_each_time(before: &[SeenRun], after: &[SeenRun], name: &str) -> bool {
-    let end = |run: &SeenRun| match run {
-        SeenRun::Cases(cases) => cases.get(name).cloned(),
-        SeenRun::CannotBegin { .. } | SeenRun::NotRun(_) => None,
-    };
+    let end = |run: &SeenRun| run.cases()?.get(name).cloned();
     before.iter().all(|run| matches!(end(run), Some(CaseEnd::Failed(FailureClass::Assertion, _))))
         && after.iter().all(|run| end(run) == Some(CaseEnd::Passed))
 }
 
 fn judge_case(after: &CaseEnd, before: Option<&SeenRun>, name: &str) -> JudgedTest {
     let judged = |word, seen: String| JudgedTest { word, seen };
-    let end_before = match before {
-        Some(SeenRun::Cases(cases)) => cases.get(name),
-        Some(SeenRun::CannotBegin { .. } | SeenRun::NotRun(_)) | None => None,
-    };
+    let end_before = before.and_then(SeenRun::cases).and_then(|cases| cases.get(name));
     match (after, end_before) {
         (CaseEnd::Failed(..), Some(CaseEnd::Passed)) => judged(ProofWord::NewlyFails, "passes before, fails after".to_owned()),
         (CaseEnd::Failed(..), _) => judged(ProofWord::FailsBeforeAndAfter, "fails before and after".to_owned()),
@@ -201,8 +202,8 @@ fn name_of_error(message: &str) -> &str {
 /// Returns whether a parameter of the test both passed and failed in runs on the same files.
 fn is_flaky(runs: &[SeenRun]) -> bool {
     let ended = |is_wanted: fn(&CaseEnd) -> bool| -> BTreeSet<&String> {
-        let cases = runs.iter().filter_map(|run| if let SeenRun::Cases(cases) = run { Some(cases) } else { None });
-        cases.flatten().filter(|(_, end)| is_wanted(end)).map(|(name, _)| name).collect()
+        let cases = runs.iter().filter_map(SeenRun::cases).flatten();
+        cases.filter(|(_, end)| is_wanted(end)).map(|(name, _)| name).collect()
     };
     !ended(|end| *end == CaseEnd::Passed).is_disjoint(&ended(|end| matches!(end, CaseEnd::Failed(..))))
 }
