@@ -41,6 +41,7 @@ fn a_check_gets_the_allow_list_and_nothing_that_changes_results() {
             "LANG",
             "LC_ALL",
             "PATH",
+            "PDM_LOG_DIR",
             "PIP_CACHE_DIR",
             "PROCTOR_OUT",
             "PYTHONUNBUFFERED",

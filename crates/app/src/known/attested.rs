@@ -152,7 +152,8 @@ fn deciding_runs<'a>(
         let refused = answer.refused_attestations.iter().map(|one| one.message.clone());
         // The judgement says the same of a run that a trusted key attested.
         let refused = refused.filter(|message| !reasons.iter().any(|reason| message.ends_with(reason)));
-        let all = answer.lowered.iter().cloned().chain(refused).chain(reasons.clone());
+        let lowered = answer.lowered.iter().map(|what| format!("the commit asks for less than the trusted one: {what}"));
+        let all = lowered.chain(refused).chain(reasons.clone());
         return Err(all.take(MOST_REASONS).collect());
     };
     let attested = |run: &RunId| answer.attested.iter().find(|one| one.claim.run == *run);
