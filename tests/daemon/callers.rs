@@ -66,8 +66,8 @@ fn a_process_with_nothing_but_the_mark_of_an_action_is_refused_and_told_in_the_l
     let bash = |script: String| project.command(Path::new("/bin/bash"), ["-c", script.as_str()]).any_status();
     assert!(bash(curl.clone()).json()["service"]["pid"].is_u64(), "a program of the user is answered");
     // The keeper (the process that starts one action's first process) marks the processes of the action by this resource
-    // limit. So the command stands for a process of an action whose launcher and keeper are dead.
-    let answer = bash(format!("ulimit -x 5263939 && {curl}"));
+    // limit; inside of an action, by a lower one. So the command stands for a process of an action whose launcher and keeper are dead.
+    let answer = bash(format!("ulimit -x $(ulimit -Hx | sed s/unlimited/5263940/ | awk '{{ print $1 - 1 }}') && {curl}"));
     assert!(answer.status != 0 && answer.stdout.is_empty(), "{}", answer.stdout);
     daemon.wait_for_line("the attempt", LATE, |line| line.contains("it carries the limit that marks actions"));
     daemon.interrupt();

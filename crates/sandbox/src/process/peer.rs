@@ -27,10 +27,11 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::resource::RLIM_INFINITY;
 use nix::sys::socket::{getsockopt, sockopt};
 use nix::unistd::{Pid, geteuid};
 
-use crate::process::action_mark::is_marked;
+use crate::process::action_mark::{is_marked, limit_of};
 use crate::process::cgroup::action_cgroups;
 use crate::process::process_table::{LiveProcess, read_process_or_zombie};
 use crate::process::system_calls::{PeerPidfd, peer_pidfd};
@@ -92,7 +93,8 @@ impl fmt::Display for ActionSign {
 /// What is known of a process from `/proc`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct ProcessFacts {
-    is_marked: bool,
+    /// The limit by which processes of actions are marked.
+    limit: u64,
     /// The path of the process's cgroup.
     cgroup: String,
     /// The user and the pid namespace; `None` if they may not be read.
@@ -170,7 +172,7 @@ fn judge(own: &ProcessFacts, this: Pid, peer: &ProcessFacts) -> PeerOrigin {
     // launcher is named.
     let launcher = descends.and_then(|index| index.checked_sub(1)).map(|index| Pid::from_raw(peer.ancestors[index]));
     let action = |sign| PeerOrigin::Action { sign, launcher };
-    if peer.is_marked && !own.is_marked {
+    if is_marked(peer.limit, own.limit) {
         return action(ActionSign::Mark);
     }
     if action_cgroups(&peer.cgroup).any(|group| !is_within(&own.cgroup, group)) {
@@ -206,7 +208,7 @@ fn read_facts(process: Pid) -> Option<ProcessFacts> {
         Some(link.to_string_lossy().into_owned())
     };
     Some(ProcessFacts {
-        is_marked: is_marked(&text("limits")?).unwrap_or(false),
+        limit: limit_of(&text("limits")?).unwrap_or(RLIM_INFINITY),
         cgroup: cgroup.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default().to_owned(),
         namespaces: namespace("user").zip(namespace("pid")).map(|(user, pid)| [user, pid]),
         pid_levels: pid_levels(&text("status")?),
@@ -255,7 +257,7 @@ mod tests {
 
     fn facts(ancestors: &[i32]) -> ProcessFacts {
         ProcessFacts {
-            is_marked: false,
+            limit: RLIM_INFINITY,
             cgroup: "/user.slice/app.slice/shell.scope".to_owned(),
             namespaces: Some(["user:[1]".to_owned(), "pid:[1]".to_owned()]),
             pid_levels: 1,
@@ -278,7 +280,7 @@ mod tests {
     #[test]
     fn each_sign_alone_is_enough_and_a_shell_has_none() {
         assert_eq!(sign(&own(), &facts(&[50, 1])), None);
-        assert_eq!(sign(&own(), &ProcessFacts { is_marked: true, ..facts(&[1]) }), Some(ActionSign::Mark));
+        assert_eq!(sign(&own(), &ProcessFacts { limit: 7, ..facts(&[1]) }), Some(ActionSign::Mark));
         let below = |path: &str| ProcessFacts { cgroup: path.to_owned(), ..facts(&[1]) };
         for path in ["/user.slice/proctor.service/action-7-1", "/a/action-7-1/of/its/own"] {
             assert_eq!(sign(&own(), &below(path)), Some(ActionSign::Cgroup), "{path}");
@@ -308,9 +310,11 @@ mod tests {
 
     #[test]
     fn a_sign_that_the_service_has_itself_says_nothing() {
-        let own = ProcessFacts { is_marked: true, pid_levels: 2, cgroup: "/a/action-7-1/x".to_owned(), ..own() };
-        let beside = ProcessFacts { is_marked: true, pid_levels: 2, cgroup: "/a/action-7-1/y".to_owned(), ..facts(&[1]) };
+        let own = ProcessFacts { limit: 7, pid_levels: 2, cgroup: "/a/action-7-1/x".to_owned(), ..own() };
+        let beside = ProcessFacts { limit: 7, pid_levels: 2, cgroup: "/a/action-7-1/y".to_owned(), ..facts(&[1]) };
         assert_eq!(sign(&own, &beside), None, "proctor was started inside an action, and so was its client");
+        let deeper = ProcessFacts { limit: 6, ..beside.clone() };
+        assert_eq!(sign(&own, &deeper), Some(ActionSign::Mark), "an action of this service");
         let inner = ProcessFacts { cgroup: "/a/action-7-1/x/action-9-1".to_owned(), ..beside };
         assert_eq!(sign(&own, &inner), Some(ActionSign::Cgroup), "an action of this service");
     }
