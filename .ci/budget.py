@@ -27,7 +27,7 @@ LIMITS = {
     "project": 13_230,
     "prove": 3_200,
     "remote": 1_460,
-    "run": 11_500,
+    "run": 11_510,
     "sandbox": 12_530,
     "service": 9_600,
     "tools": 17_940,

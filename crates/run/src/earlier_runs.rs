@@ -181,10 +181,10 @@ pub(crate) fn earlier_runs(evidence: &Evidence, request: &RunRequest<'_>, facts:
     notes.extend(last.iter().flat_map(|(_, last)| other_programs(facts, last)));
     // A report can be large. If this run has no tests, the report of the last green run is not read.
     let of_both: Vec<&ActionResult> =
-        facts.actions.iter().filter(|action| !cases(action).is_empty() && are_all_listed(action)).collect();
-    notes.extend(facts.actions.iter().filter(|action| !are_all_listed(action)).map(|action| {
-        let message = format!("it has more tests than the {LISTED_TESTS} that are listed one by one: they are counted, and not compared with those of earlier runs");
-        note(&action.action.name, message)
+        facts.actions.iter().filter(|action| !cases(action).is_empty() && why_not_listed(action).is_none()).collect();
+    notes.extend(facts.actions.iter().filter_map(|action| {
+        let message = format!("{}: they are counted, and not compared with those of earlier runs", why_not_listed(action)?);
+        Some(note(&action.action.name, message))
     }));
     let fewer = if of_both.is_empty() { None } else { fewer_tests(evidence, request, facts, &runs, head) };
     let is_passed = |run: &IndexedRun| run.status.counts() && run.result == Some(OverallResult::Passed);
@@ -251,10 +251,19 @@ fn cases(action: &ActionResult) -> &[TestCase] {
     action.executed().map(|executed| executed.interpretation.cases.as_slice()).unwrap_or_default()
 }
 
-/// Returns whether every test that a check reported is listed, and not only counted.
-fn are_all_listed(action: &ActionResult) -> bool {
-    let results = action.executed().and_then(|executed| executed.interpretation.test_results.as_ref());
-    results.is_none_or(|results| cases(action).is_empty() || cases(action).len() as u64 >= results.total)
+/// Returns why not every test that a check reported is listed; `None` if all are, or none is.
+fn why_not_listed(action: &ActionResult) -> Option<String> {
+    let results = action.executed()?.interpretation.test_results.as_ref()?;
+    why_counted(cases(action).len(), results.total)
+}
+
+fn why_counted(listed: usize, total: u64) -> Option<String> {
+    match listed {
+        0 => None,
+        _ if listed as u64 >= total => None,
+        LISTED_TESTS.. => Some(format!("it has more tests than the {LISTED_TESTS} that are listed one by one")),
+        _ => Some(format!("its output names {listed} of its {total} tests")),
+    }
 }
 
 /// Counts the tests of the checks that both runs carried out.
@@ -314,6 +323,14 @@ mod tests {
         let names: Vec<String> = (0..7).map(|number| number.to_string()).collect();
         assert_eq!(named(&names), "0, 1, 2, 3, 4 and 2 more");
         assert_eq!(named(&names[..5]), "0, 1, 2, 3, 4");
+    }
+
+    /// nextest names no test that a filter left out, but counts it.
+    #[test]
+    fn tests_that_are_counted_only_have_their_reason() {
+        assert_eq!([(0, 5), (5, 5)].map(|(listed, total)| why_counted(listed, total)), [None, None]);
+        assert_eq!(why_counted(4, 5).as_deref(), Some("its output names 4 of its 5 tests"));
+        assert!(why_counted(LISTED_TESTS, 10_001).is_some_and(|why| why.contains("more tests than the 10000")));
     }
 
     fn run(number: u64) -> RunId {
