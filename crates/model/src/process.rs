@@ -30,8 +30,7 @@ pub enum StopStage {
     /// SIGINT to the process group. pytest still writes its report after this signal.
     Sigint,
     /// SIGABRT to the command itself and to what handles it, SIGTERM to the rest of the process group. pytest's `faulthandler` then prints
-    /// the stack of every thread, also while native code holds the
-    /// interpreter, and ends.
+    /// the stack of every thread, also while native code holds the interpreter, and ends.
     Sigabrt,
     /// SIGTERM to the process group.
     Sigterm,

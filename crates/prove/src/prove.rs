@@ -91,7 +91,7 @@ pub(crate) struct Prover<'a> {
     pub(crate) known: Option<KnownAfter>,
     /// The run from which that was taken, in words; `None` if it was not.
     pub(crate) known_from: Option<String>,
-    /// The tests that failed last.
+    /// The tests that failed in the last red run of this store, which nobody may have touched.
     failed: Vec<TouchedTest>,
     pub(crate) others: OtherTests,
 }

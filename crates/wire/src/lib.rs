@@ -46,7 +46,7 @@ pub fn wire(words: TokenStream, item: TokenStream) -> TokenStream {
             unknown => return tokens(&format!("compile_error!(\"`wire` has no word `{unknown}`\");")),
         }
     }
-    // An enum that is only read keeps the derived form: serde's attributes on it need one.
+    // An enum that is only read keeps serde's derive, because the attributes of serde on its variants need it.
     let plain = PlainEnum::of(item.clone(), form).filter(|_| !has("read"));
     let made = plain.as_ref().map(|plain| {
         let is_read = !has("written");

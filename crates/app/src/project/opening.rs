@@ -242,8 +242,7 @@ pub fn matcher_of(settings: &MatcherSettings) -> Result<Matcher, CommandError> {
 }
 
 /// Returns the settings that decide which files belong to the tree, without inputs beside it. Without the directory of the store, no link
-/// is known to be
-/// proctor's own, and without the project's root too, no directory.
+/// is known to be proctor's own, and without the project's root too, no directory.
 pub fn matcher_settings(state_root: Option<&Path>, root: Option<&Path>, configuration: &Configuration) -> MatcherSettings {
     let own_link = state_root.map(|state_root| OwnLink { leads_into: evidence_directory(state_root) });
     let store = state_root.zip(root).and_then(|(state_root, root)| TreePath::below(root, &resolve(state_root)).ok());

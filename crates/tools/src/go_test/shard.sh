@@ -1,7 +1,6 @@
 # Runs the tests of a package if it is one of this part (shard), and lists which. Go calls this script in the package's directory, with
-# the program of its tests and its arguments (`-exec`). `here`
-# is its own directory. `proctor-shard.plan` has the numbers of the part and of all parts, then what the last run timed: the part of each
-# package.
+# the program of its tests and its arguments (`-exec`). `here` is the script's own directory. `proctor-shard.plan` has the numbers of the
+# part and of all parts, then what the last run timed: the part of each package.
 read -r number of <"$here/proctor-shard.plan"
 root=$PWD
 while [ ! -e "$root/go.mod" ] && [ -n "$root" ]; do root=${root%/*}; done
