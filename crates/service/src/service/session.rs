@@ -41,8 +41,8 @@ pub(super) struct ProjectSession {
     waiters: Waiters<Reply<AnswerV1>>,
     runs: VecDeque<RunCall>,
     errands: VecDeque<ErrandCall>,
-    /// Hints that part of the tree is polled, received while the project was being opened. They are kept because the
-    /// watcher sends them only once.
+    /// Hints for the engine from before the end of the first look: while the project was being opened those that part of the tree is polled,
+    /// which the watcher sends only once, and then all. A save that changed nothing starts no run only if the engine knows the verdicts.
     early: Vec<WatchHint>,
     adding: Option<Reply<AddedV1>>,
     /// What keeps the service from judging the project, and when it tries again.
@@ -165,11 +165,19 @@ impl ProjectSession {
             Stage::Opening(_) => self.early.extend(hints.into_iter().filter(|hint| matches!(hint, WatchHint::Polling(_)))),
             Stage::Open(_) | Stage::Closed { .. } | Stage::Left => {
                 self.hear(&hints);
-                words.extend(self.handle(now, Event::Hints(hints)));
+                self.early.extend(hints);
+                words.extend(self.tell_engine(now));
             }
         }
         words.extend(self.go_on(now, archive));
         words
+    }
+
+    /// Passes what the watcher has reported to the engine, unless the first look is under way.
+    fn tell_engine(&mut self, now: Moment) -> Vec<SessionMessage> {
+        let is_looking = matches!(&self.stage, Stage::Open(open) if open.first.is_some());
+        let hints = if is_looking { Vec::new() } else { std::mem::take(&mut self.early) };
+        if hints.is_empty() { Vec::new() } else { self.handle(now, Event::Hints(hints)) }
     }
 
     /// Handles a signal that all projects receive.
@@ -190,7 +198,10 @@ impl ProjectSession {
             of_scheduling @ (WorkerReport::Settings(_) | WorkerReport::Rules(..)) => {
                 self.schedule(|scheduler| scheduler.take_report(now, of_scheduling))
             }
-            WorkerReport::Looked(ticket, looked) => self.looked(now, ticket, *looked, archive),
+            WorkerReport::Looked(ticket, looked) => {
+                let words = self.looked(now, ticket, *looked, archive);
+                words.into_iter().chain(self.tell_engine(now)).collect()
+            }
             WorkerReport::Over(over) => self.over(now, over, archive),
             WorkerReport::Errand(done) => self.errand_over(*done),
             // Only a foreground watch asks a person, so the service never requests these.

@@ -78,6 +78,11 @@ const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
         &[(900, 0, Operation::Kill), (800, 0, Operation::SaveSilently { file: 2 })],
     ),
     ("a touch after a start", SLOW, &[(900, 0, Operation::Kill), (800, 0, Operation::Touch { file: 2 })]),
+    (
+        "a touch during the first look after a start",
+        Shape { look_takes: 100, ..SLOW },
+        &[(900, 0, Operation::Kill), (55, 0, Operation::Touch { file: 2 })],
+    ),
 ];
 
 #[test]
