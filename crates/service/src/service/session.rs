@@ -279,8 +279,7 @@ impl ProjectSession {
         }
         let early = std::mem::take(&mut self.early);
         self.hear(&early);
-        words.extend(self.handle(now, Event::Hints(early)));
-        words
+        words.into_iter().chain(self.handle(now, Event::Hints(early))).collect()
     }
 
     /// Handles a failed opening. A project that was being added is forgotten. A served project is opened again later.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::Moment;
-use crate::event::Event;
+use crate::event::{Event, RunFinish};
 use crate::service::announcement::{RunAnnouncement, announcement};
 use crate::service::call::{from_open_failure, too_many};
 use crate::service::followed_run::FollowedRun;
@@ -209,6 +209,8 @@ enum HealthAfterRun {
 
 fn health_after(over: &FinishedRun) -> HealthAfterRun {
     match &over.carried {
+        // After checks that were asked for by name, the others are still owed.
+        Ok(RunOutcome::Judged(_)) if matches!(over.finished, RunFinish::Partial { .. }) => HealthAfterRun::Unknown,
         Ok(RunOutcome::Judged(_) | RunOutcome::Moved(_)) | Err(RunFailure::Specification { .. }) => HealthAfterRun::Sealed,
         Ok(RunOutcome::HelperDied(sealed)) => {
             let cause = sealed.report.validation_criteria_evaluation.reason.clone();

@@ -10,6 +10,7 @@ const SLOW: Shape = Shape { takes: (300, 300), ..Shape::PLAIN };
 const TWO: Shape = Shape { tasks: 2, is_queue: true, ..SLOW };
 const WAIT: Operation = Operation::Ask { is_wait: true, is_quick: true, timeout: 60_000, patience: u64::MAX };
 const NAMED: Operation = Operation::Request { selection: Requested::First, patience: u64::MAX };
+const UNKNOWN: Operation = Operation::Request { selection: Requested::Unknown, patience: u64::MAX };
 
 /// Each with the shape of its project.
 const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
@@ -67,10 +68,7 @@ const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
     (
         "a change that no event reports, after a request for a check that is not there",
         SLOW,
-        &[
-            (900, 0, Operation::SaveSilently { file: 2 }),
-            (50, 0, Operation::Request { selection: Requested::Unknown, patience: u64::MAX }),
-        ],
+        &[(900, 0, Operation::SaveSilently { file: 2 }), (50, 0, UNKNOWN)],
     ),
     (
         "a change that no event reports, after a start",
@@ -78,6 +76,11 @@ const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
         &[(900, 0, Operation::Kill), (800, 0, Operation::SaveSilently { file: 2 })],
     ),
     ("a touch after a start", SLOW, &[(900, 0, Operation::Kill), (800, 0, Operation::Touch { file: 2 })]),
+    (
+        "a run of named checks after a launcher that died twice",
+        Shape { has_path_check: true, ..SLOW },
+        &[(900, 0, OTHER), (100, 0, Operation::KillHelper), (20, 0, UNKNOWN), (200, 0, Operation::KillHelper)],
+    ),
     (
         "a touch during the first look after a start",
         Shape { look_takes: 100, ..SLOW },
