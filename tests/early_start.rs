@@ -118,6 +118,17 @@ fn no_interpreter_is_started_early_where_the_settings_say_so() {
 }
 
 #[test]
+fn loading_goes_on_behind_a_hook_that_changes_nothing_a_module_can_see() {
+    let project = Project::new();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = repository.join("tests/early_start/watch.py").into_os_string();
+    let watch = repository.join("crates/tools/src/pytest/early_watch.py").into_os_string();
+    let said =
+        project.command(Path::new("python3"), ["-B".into(), script, watch, project.root().as_os_str().to_owned()]).success();
+    assert_eq!(said.stdout, "right\n");
+}
+
+#[test]
 #[ignore = "wide tier"]
 fn what_plugins_see_of_project_clock_and_variables_when_they_are_loaded_is_no_surprise() {
     judge(states::SURPRISES);

@@ -39,6 +39,18 @@ macro_rules! plugin {
     };
 }
 
+/// Two plugins, the first of which has this text. They are loaded in this order.
+macro_rules! two_plugins {
+    ($text:expr) => {
+        &[
+            ("firstplug.py", $text),
+            ("secondplug.py", "import os\nX = os.environ.get('LATER')\n"),
+            ("seenplug-1.0.dist-info/METADATA", METADATA),
+            ("seenplug-1.0.dist-info/entry_points.txt", "[pytest11]\nfirstplug = firstplug\nsecondplug = secondplug\n"),
+        ]
+    };
+}
+
 /// Modules of the project with the name of one that is loaded before.
 pub(super) const SHADOWS: &[State] = &[
     State { name: "wrong", files: &[("json.py", "loads = dumps = None\n")], expected: Expected::Refused("json.py"), ..PLAIN },
@@ -391,6 +403,26 @@ pub(super) const SURPRISES: &[State] = &[
             ("seenplug-1.0.dist-info/METADATA", METADATA),
             ("seenplug-1.0.dist-info/entry_points.txt", ENTRY),
         ],
+        ..PLAIN
+    },
+    State {
+        name: "a hook sets a variable that a later plugin reads",
+        files: &[("test_a.py", "import secondplug\ndef test_a(): assert secondplug.X == '1'\n")],
+        packages: two_plugins!("import os\ndef pytest_addoption(parser):\n    os.environ['LATER'] = '1'\n"),
+        ..PLAIN
+    },
+    State {
+        name: "a hook loads a module, and another one counts what is loaded",
+        files: &[("test_a.py", "import firstplug\ndef test_a(): assert firstplug.SEEN == [False]\n")],
+        packages: two_plugins!(
+            "import sys\nSEEN = []\ndef pytest_addhooks(pluginmanager):\n    import wave\ndef pytest_addoption(parser):\n    \
+             SEEN.append('secondplug' in sys.modules)\n"
+        ),
+        ..PLAIN
+    },
+    State {
+        name: "a hook only loads a module",
+        packages: two_plugins!("def pytest_addhooks(pluginmanager):\n    import wave\n"),
         ..PLAIN
     },
     State {

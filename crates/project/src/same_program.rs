@@ -1,13 +1,10 @@
 //! Whether the search path leads to the program that was approved, and what an approval records of programs (S7). Reads the file
 //! system, and starts nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
-
-use sha2::{Digest as _, Sha256};
 
 use crate::approval::file_of;
 use crate::error::ProjectError;
@@ -16,6 +13,7 @@ use crate::toolchain_places::{is_of_system, prefixes};
 use proctor_index::StoreIndex;
 use proctor_model::{Action, ApprovalReason, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure};
 use proctor_sandbox::process::resolve_program;
+use proctor_sandbox::snapshot::digest_of;
 use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home, search_path};
 
 /// The size in bytes of the largest program whose content is recorded.
@@ -23,6 +21,9 @@ const LARGEST_PROGRAM: u64 = 64 << 20;
 
 /// The most entries of a directory of the search path that are looked at.
 const MOST_ENTRIES: usize = 4096;
+
+/// Up to so many programs are searched one by one in the directories behind theirs. Beyond that it is faster to list these directories.
+const FEW_ENTRIES: usize = 250;
 
 /// Where the programs of a plan are searched.
 #[derive(Debug, Clone, Copy)]
@@ -59,19 +60,24 @@ impl ProgramSearch<'_> {
     /// one of the same name further back in the search path. What else such a directory has is put in nobody's place.
     fn in_front(&self) -> BTreeMap<String, Digest> {
         let path = search_path(self.ambient);
-        let directories: Vec<PathBuf> = std::env::split_paths(&path).map(|directory| self.root.join(directory)).collect();
-        let (own, others): (Vec<_>, Vec<_>) = directories
-            .iter()
-            .enumerate()
-            .partition(|(_, directory)| self.way_of(&directory.join("program")) == ProgramWay::Elsewhere);
+        let directories = std::env::split_paths(&path).map(|directory| self.root.join(directory));
+        let (own, mut others): (Vec<_>, Vec<_>) =
+            directories.enumerate().partition(|(_, directory)| self.way_of(&directory.join("program")) == ProgramWay::Elsewhere);
+        let mut real = BTreeSet::new();
+        // `/bin` often is `/usr/bin`.
+        others.retain(|(_, directory)| directory.canonicalize().is_ok_and(|directory| real.insert(directory)));
         let mut found = BTreeMap::new();
         for (place, directory) in own {
-            let mut behind = others.iter().skip_while(|(other, _)| *other < place).peekable();
-            let entries = behind.peek().and_then(|_| std::fs::read_dir(directory).ok());
-            for entry in entries.into_iter().flatten().flatten().take(MOST_ENTRIES) {
-                let (path, name) = (entry.path(), entry.file_name());
-                let stands_in_front = path.is_file() && behind.clone().any(|(_, other)| other.join(&name).is_file());
-                if stands_in_front && self.way_of(&path) == ProgramWay::Elsewhere {
+            let behind: Vec<&PathBuf> = others.iter().filter(|(other, _)| *other > place).map(|(_, other)| other).collect();
+            let mut names: Vec<OsString> = names_in(&directory).take(MOST_ENTRIES).collect();
+            if names.len() > FEW_ENTRIES {
+                let there: HashSet<OsString> = behind.iter().flat_map(|other| names_in(other)).collect();
+                names.retain(|name| there.contains(name));
+            }
+            for name in names {
+                let path = directory.join(&name);
+                let is_behind = || behind.iter().any(|other| other.join(&name).is_file());
+                if path.is_file() && is_behind() && self.way_of(&path) == ProgramWay::Elsewhere {
                     found.insert(path.display().to_string(), content_of(&path).unwrap_or_else(|| Digest::of(b"")));
                 }
             }
@@ -171,18 +177,14 @@ fn same_directory(one: &Path, other: &Path) -> bool {
     directory(one).is_some() && directory(one) == directory(other)
 }
 
+fn names_in(directory: &Path) -> impl Iterator<Item = OsString> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name())
+}
+
 fn content_of(path: &Path) -> Option<Digest> {
-    let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|metadata| metadata.is_file()))?;
-    let mut file = file.take(LARGEST_PROGRAM + 1);
-    let (mut hasher, mut buffer) = (Sha256::new(), vec![0; 64 << 10]);
-    loop {
-        let length = file.read(&mut buffer).ok()?;
-        if length == 0 {
-            break;
-        }
-        hasher.update(&buffer[..length]);
-    }
-    (file.limit() > 0).then(|| Digest::from_hasher(hasher))
+    let is_recorded = |metadata: Metadata| metadata.is_file() && metadata.len() <= LARGEST_PROGRAM;
+    let mut file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(is_recorded))?;
+    digest_of(&mut file).ok()
 }
 
 // By which way a program was found: in an environment, in a toolchain of the user, in the system, or elsewhere. Reads the file system,

@@ -218,7 +218,12 @@ def _start():
             version = sys.modules["_pytest._version"].version
             if not version.startswith(tried):
                 end("pytest " + version + " has not been tried")
-            consider = manager.consider_env
+            consider, register = manager.consider_env, manager.register
+
+            def registered(self, *words, **named):
+                manager.register = register
+                self.add_hookcall_monitoring(watch.before_hook, watch.after_hook)
+                return register(self, *words, **named)
 
             def considered(self):
                 try:
@@ -226,7 +231,7 @@ def _start():
                 finally:
                     end()
 
-            manager.consider_env = considered
+            manager.register, manager.consider_env = registered, considered
 
         import atexit
 

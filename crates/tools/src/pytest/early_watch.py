@@ -1,10 +1,13 @@
 """Watches what code does while it is loaded, and finds what it keeps and what a process is like.
 
 An interpreter that is started early may only have loaded what is the same in the check's own start. So a rehearsal watches the code that
-is executed when a module is loaded: it may not look at the project, write, start a program or use the network. As a script
-(`-S`, arguments: descriptor, root, environments) it watches what `.pth` files execute, which are read before anything else could watch.
+is executed when a module is loaded: it may not look at the project, write, start a program or use the network. It also watches what hooks
+do between two loads: the list ends where one changes what a module can see, because the modules behind it would be loaded before the change.
+As a script (`-S`, arguments: descriptor, root, environments) it watches what `.pth` files execute, which are read before anything else
+could watch.
 """
 
+import _frozen_importlib
 import os
 import posix
 import sys
@@ -16,16 +19,29 @@ WRITES = (
     "tempfile.mkdtemp tempfile.mkstemp"
 ).split()
 PROGRAMS = "os.exec os.fork os.forkpty os.posix_spawn os.spawn os.system pty.spawn subprocess.Popen".split()
+# What an object of these types holds is a cache, or cannot change.
+LEAVES = frozenset(
+    "ModuleSpec SourceFileLoader _lru_cache_wrapper builtin_function_or_method classmethod_descriptor code getset_descriptor "
+    "member_descriptor method_descriptor wrapper_descriptor".split()
+)
+ATOMS = frozenset((str, int, float, bool, bytes, complex, type(None)))
+# How far what modules hold is followed: from a name to its object, its attributes, and what these hold.
+DEPTH = 4
 NETWORK = "socket.bind socket.connect socket.getaddrinfo socket.gethostbyaddr socket.gethostbyname socket.gethostname socket.sendto".split()
 
 
 class Watch:
     """Names the first thing that a module did (`why`), the files that were opened or looked at, the names that were not found, and the
-    modules that were there when a hook of a plugin first loaded another one (`ended`)."""
+    modules behind which nothing can be loaded early (`ended`)."""
 
     def __init__(self, root, environments, others):
         self.root, self.environments, self.others = root, environments, others
         self.why, self.opened, self.looked, self.missing, self.ended = None, [], set(), set(), None
+        # How many modules are being loaded, and how many hooks of plugins are being called.
+        self.loads, self.hooks = 0, 0
+        self.find_and_load = _frozen_importlib._find_and_load
+        # What modules held before a hook did whatever it does; None if none was called since the last load.
+        self.before = None
         self.around = set()
         for path in [root, os.getcwd(), *environments]:
             while path not in self.around:
@@ -39,6 +55,7 @@ class Watch:
             setattr(posix, name, wrapped)
         sys.meta_path.append(self)
         sys.addaudithook(self.audit)
+        self.watch_loads()
         watch = self
 
         class Main(type(sys)):
@@ -48,13 +65,30 @@ class Watch:
 
         sys.modules["__main__"].__class__ = Main
 
+    def watch_loads(self):
+        watch, find_and_load = self, self.find_and_load
+
+        def load(*words):
+            watch.loads += 1
+            try:
+                if watch.loads == 1:
+                    watch.before_load()
+                return find_and_load(*words)
+            finally:
+                if watch.loads == 1 and watch.hooks:
+                    watch.look_at_all()
+                watch.loads -= 1
+
+        _frozen_importlib._find_and_load = load
+
     def end(self):
+        _frozen_importlib._find_and_load = self.find_and_load
         if self in sys.meta_path:
             sys.meta_path.remove(self)
 
     def find_spec(self, name, path=None, target=None):
         """Whoever asks for this has found the name nowhere."""
-        if path is None and self.loading(True):
+        if path is None and (self.hooks or self.loading(True)):
             self.missing.add(name)
 
     def wrap(self, function):
@@ -72,7 +106,7 @@ class Watch:
             file, name = frame.f_code.co_filename, frame.f_globals.get("__name__")
             if file in self.others:
                 return None
-            if file.startswith(("<frozen importlib", "<frozen zipimport")) or file.endswith("_pytest/assertion/rewrite.py"):
+            if self.reads_modules(file):
                 if not is_machinery:
                     return None
             elif frame.f_code.co_name == "<module>" and file != OWN:
@@ -81,10 +115,28 @@ class Watch:
         return None
 
     def blame(self, what):
-        if self.why is None:
-            module = self.loading()
-            if module is not None:
-                self.why = "`%s` %s when it is loaded" % (module, what)
+        module = self.loading()
+        if module is None:
+            # What a hook loads behind this may depend on it.
+            if self.hooks and not self.is_machinery():
+                self.end_list()
+        elif self.why is None:
+            self.why = "`%s` %s when it is loaded" % (module, what)
+
+    def end_list(self):
+        if self.ended is None:
+            self.ended = list(sys.modules)
+
+    def is_machinery(self):
+        """Whether the machinery of imports does this, to find or read a module."""
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename == OWN:
+            frame = frame.f_back
+        return self.reads_modules(frame.f_code.co_filename)
+
+    @staticmethod
+    def reads_modules(file):
+        return file.startswith(("<frozen importlib", "<frozen zipimport")) or file.endswith("_pytest/assertion/rewrite.py")
 
     def look(self, path, is_read):
         try:
@@ -112,8 +164,6 @@ class Watch:
                     self.blame("writes a file")
         elif event == "import":
             self.opened.append(words[1])
-            if self.ended is None and self.in_a_hook():
-                self.ended = list(sys.modules)
         elif event in LOOKS:
             self.look("." if not words or words[0] is None else words[0], True)
         elif event in WRITES:
@@ -123,41 +173,115 @@ class Watch:
         elif event in NETWORK:
             self.blame("uses the network")
 
-    def in_a_hook(self):
-        """Whether a hook of a plugin is called: it may have changed before what the module reads that it loads. pytest parses its command
-        in a hook of its own."""
-        frame, before = sys._getframe(1), None
-        while frame:
-            if frame.f_code.co_name == "_multicall" and before is not None:
-                if not before.f_globals.get("__name__", "").startswith("_pytest."):
-                    return True
-            before, frame = frame, frame.f_back
-        return False
+    @staticmethod
+    def of_plugins(implementations):
+        """The functions that are not pytest's own. What its own do is known for the versions that were tried."""
+        functions = [one.function for one in implementations]
+        return [one for one in functions if not str(getattr(one, "__module__", None)).startswith("_pytest.")]
+
+    def before_hook(self, name, implementations, words):
+        foreign = self.of_plugins(implementations)
+        if any("modules" in getattr(getattr(one, "__code__", None), "co_names", ()) for one in foreign):
+            # It may ask which modules are loaded.
+            self.end_list()
+        self.hooks += bool(foreign)
+        if foreign and self.before is None and not self.loads:
+            self.look_at_all()
+
+    def after_hook(self, result, name, implementations, words):
+        self.hooks -= bool(self.of_plugins(implementations))
+
+    def look_at_all(self):
+        if self.ended is None:
+            # Nothing that is loaded for this is a load of the command.
+            self.loads += 1
+            self.before = everything_held()
+            self.loads -= 1
+
+    def before_load(self):
+        if self.before is not None and self.ended is None:
+            if first_change(self.before) is not None:
+                self.end_list()
+        self.before = None
+
+
+def everything_held():
+    """What code can see of the modules and of the process. It keeps all that alive, so that no other object gets its number."""
+    gc, found, seen = built_in("gc"), [], set()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    level = [object.__getattribute__(module, "__dict__") for module in list(sys.modules.values()) if issubclass(type(module), type(sys))]
+    for _ in range(DEPTH):
+        further = []
+        for one in level:
+            kind = type(one)
+            if kind in ATOMS or kind is Watch or id(one) in seen or kind.__name__ in LEAVES:
+                continue
+            seen.add(id(one))
+            held = names_and_values(one) if kind is dict else gc.get_referents(one)
+            # A tuple holds for ever what it holds.
+            if kind is not tuple:
+                found.append((one, held))
+            further += held
+        level = further
+    if was_enabled:
+        gc.enable()
+    return found, of_process()
+
+
+def names_and_values(one):
+    """What a dictionary holds. The caches of the standard library are left out: they have what is computed again without them."""
+    module = one.get("__name__")
+    if type(module) is str and module.partition(".")[0] in getattr(sys, "stdlib_module_names", ()):
+        one = {name: value for name, value in one.items() if type(name) is not str or "cache" not in name}
+    return [*one, *one.values()]
+
+
+def first_change(before):
+    """Returns something that is no longer as it was; None if all is."""
+    referents = built_in("gc").get_referents
+    for one, held in before[0]:
+        now = names_and_values(one) if type(one) is dict else referents(one)
+        if len(held) != len(now):
+            return one
+        for old, new in zip(held, now):
+            if old is not new and not (type(old) is type(new) and type(old) in ATOMS and old == new):
+                return one
+    return None if before[1] == of_process() else "the process"
+
+
+def of_process():
+    random, atexit, signal = (sys.modules.get(name) for name in ("random", "atexit", "_signal"))
+    mask = os.umask(0)
+    os.umask(mask)
+    handlers = signal and [signal.getsignal(number) for number in sorted(signal.valid_signals())]
+    return os.getcwd(), mask, state(), has_timer(), random and random.getstate(), atexit and atexit._ncallbacks(), handlers
+
+
+def built_in(name):
+    """A module that is built in, so that nothing is read for it. It is not left among the modules."""
+    is_loaded = name in sys.modules
+    module = __import__(name)
+    if not is_loaded:
+        del sys.modules[name]
+    return module
 
 
 def state():
-    """What an interpreter is like, beside its modules. `_locale` and `_warnings` are built in, so nothing is loaded for it."""
-    is_loaded = "_locale" in sys.modules
-    import _locale
-
-    if not is_loaded:
-        del sys.modules["_locale"]
+    """What an interpreter is like, beside its modules."""
+    locale = built_in("_locale")
     finders = [finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path]
     finders = [finder.__name__ for finder in finders if finder.__name__ != "AssertionRewritingHook"]
     streams = [(stream.encoding, stream.errors, stream.line_buffering) for stream in (sys.__stdin__, sys.__stdout__, sys.__stderr__) if stream]
-    return repr((sys.flags, sys._xoptions, sys.warnoptions, finders, len(sys.path_hooks), _locale.setlocale(_locale.LC_ALL),
+    return repr((sys.flags, sys._xoptions, sys.warnoptions, finders, len(sys.path_hooks), locale.setlocale(locale.LC_ALL),
                  sys.getfilesystemencoding(), sys.getdefaultencoding(), streams, sys.dont_write_bytecode, sys.executable, sys.prefix,
                  sys.base_prefix, sys.pycache_prefix, sys.getrecursionlimit(), sys.gettrace(), sys.getprofile()))
 
 
 def has_timer():
-    """Whether a signal will come. `_signal` is built in."""
-    is_loaded = "_signal" in sys.modules
-    import _signal
-
-    if not is_loaded:
-        del sys.modules["_signal"]
-    return any(_signal.getitimer(which) != (0.0, 0.0) for which in (0, 1, 2))
+    """Whether a signal will come."""
+    signal = built_in("_signal")
+    return any(signal.getitimer(which) != (0.0, 0.0) for which in (0, 1, 2))
 
 
 def remember(argv, environment):
