@@ -733,6 +733,36 @@ const RELEASED: &[(&str, &str, &str, Pairs)] = &[
         "3.4.4",
         &[("TestTOC::test_escaped_char_in_id", "proves it"), ("TestSmarty::test_years", "passes either way")],
     ),
+    // The words of these seven were written down from the two texts before anything was run.
+    ("pyjwt", "2.10.0", "2.10.1", &[("TestJWT::test_rasise_exception_on_partial_issuer_match", "proves it")]),
+    (
+        "oauthlib",
+        "3.2.1",
+        "3.2.2",
+        &[
+            ("SignatureTests::test_base_string_uri", "notices it"),
+            ("UriValidateTest::test_recursive_regex", "proves it"),
+            ("UriValidateTest::test_query", "passes either way"),
+            ("UriValidateTest::test_ipv6_dual", "not tried"),
+        ],
+    ),
+    ("click", "8.1.2", "8.1.3", &[("test_invalid_flag_combinations", "proves it")]),
+    (
+        "beautifulsoup4",
+        "4.11.1",
+        "4.11.2",
+        &[
+            ("TestPersistence::test_copy_preserves_builder_information", "proves it"),
+            ("TestDeprecatedArguments::test_find_type_method_string", "proves it"),
+            ("TestTreeModification::test_extend_with_another_tags_contents", "proves it"),
+            ("TestUnicodeDammit::test_smart_quotes_to", "passes either way"),
+            ("TestNewTag::test_xml_tag_inherits_self_closing_rules_from_builder", "not tried"),
+        ],
+    ),
+    // Two of its files import a package that is not installed, which the person had overlooked: nothing of them can be collected.
+    ("funcy", "1.17", "1.18", &[("test_autocurry_docstring", "fails before and after"), ("test_log_durations", "notices it")]),
+    ("lark", "1.1.7", "1.1.8", &[("TestStandalone::test_interactive", "notices it")]),
+    ("pyparsing", "3.0.8", "3.0.9", &[("Test02_WithoutPackrat::testUnicodeTests", "notices it")]),
 ];
 
 #[test]
@@ -759,7 +789,7 @@ fn released_mendings_get_the_words_of_a_person_who_read_them() {
         let said = words(&answer);
         wrong.extend(expected.iter().filter(|one| !said.contains(one)).map(|one| format!("{package}: {one:?} in {said:?}")));
     }
-    assert_eq!((RELEASED.len(), wrong), (22, Vec::<String>::new()));
+    assert_eq!((RELEASED.len(), wrong), (29, Vec::<String>::new()));
 }
 
 #[test]
