@@ -29,6 +29,7 @@ type Row = (&'static str, &'static str, &'static [&'static str]);
 
 /// The build files. The first of several rows with one name counts.
 const ROWS: &[Row] = &[
+    ("manage.py", "django", &["python", "manage.py", "test"]),
     ("tox.ini", "tox", &["tox"]),
     ("tox.toml", "tox", &["tox"]),
     ("noxfile.py", "nox", &["nox"]),
@@ -63,6 +64,9 @@ const WORKFLOWS: &str = ".github/workflows";
 
 /// What `npm init` writes for a package without tests.
 const NO_TEST: &str = "no test specified";
+
+/// The end of the name of a notebook of Jupyter.
+const NOTEBOOK: &str = ".ipynb";
 
 /// How many levels below a directory tests of Python are looked for.
 const DEPTH: usize = 3;
@@ -200,6 +204,10 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
     found.extend(cmake(files, directory));
     for (script, _) in scripts(files, directory).iter().filter(|(name, text)| is_check(name) && !text.contains(NO_TEST)) {
         found.push(of_script(script, directory));
+    }
+    for name in files.names(directory).iter().filter(|name| name.ends_with(NOTEBOOK)) {
+        let because = format!("the notebook `{}`", within(directory, name));
+        found.push(proposal(because, directory, name.trim_end_matches(NOTEBOOK), &["jupyter", "execute", name]));
     }
     if let Some(tests) = python_tests(files, directory) {
         let below = tests.strip_prefix(directory).unwrap_or(&tests).trim_start_matches('/');
@@ -359,6 +367,14 @@ mod tests {
         assert_eq!(proposed(&[("gradlew", ""), ("build.gradle", "")]), ["`gradlew`||gradle|./gradlew check"]);
         assert_eq!(proposed(&[(".rspec", "")]), ["`.rspec`||rspec|bundle exec rspec"]);
         assert_eq!(proposed(&[("phpunit.xml.dist", "")]), ["`phpunit.xml.dist`||phpunit|vendor/bin/phpunit"]);
+    }
+
+    #[test]
+    fn django_and_notebooks_have_their_usual_commands() {
+        let django = "`manage.py`||django|python manage.py test";
+        assert_eq!(proposed(&[("manage.py", ""), ("shop/tests.py", ""), ("requirements.txt", "django\n")]), [django]);
+        let notebook = "the notebook `analysis.ipynb`||analysis|jupyter execute analysis.ipynb";
+        assert_eq!(proposed(&[("analysis.ipynb", "{}"), ("data.csv", "")]), [notebook]);
     }
 
     #[test]
