@@ -306,7 +306,7 @@ fn django_and_a_notebook_are_told_their_usual_command() {
       hint: write into `proctor.toml` which of these shall run, or another command:
         [[check]]  # `manage.py`
         name = "django"
-        command = ["python", "manage.py", "test"]
+        command = ["python3", "manage.py", "test"]
       hint: `proctor init --print` shows every setting with its default
     "#);
     let notebook = Project::new().file("analysis.ipynb", "{}");
