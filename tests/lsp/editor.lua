@@ -41,7 +41,7 @@ local function command(name, argument, expected)
     end
   end)
 end
-command("proctor.showLog", "STEP.1", "proctor show 1 --log STEP.1")
+command("proctor.showLog", "STEP.1", " --log STEP.1")
 command("proctor.runAlone", "pytest test_shop.py::test_total", "pytest test_shop.py::test_total")
 command("proctor.why", vim.uri_from_bufnr(0), "test_shop.py")
 
