@@ -30,7 +30,7 @@ LIMITS = {
     "run": 11_510,
     "sandbox": 12_530,
     "service": 9_600,
-    "tools": 17_940,
+    "tools": 17_950,
     "tree": 6_180,
     "wire": 170,
 }

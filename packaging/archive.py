@@ -3,6 +3,7 @@
 import gzip
 import io
 import pathlib
+import re
 import struct
 import tarfile
 import tomllib
@@ -15,6 +16,17 @@ def manifest():
     read = tomllib.loads((ROOT / "Cargo.toml").read_text())
     inherited = read["workspace"]["package"]
     return {name: inherited[name] if value == {"workspace": True} else value for name, value in read["package"].items()}
+
+
+def document(name):
+    """Returns a file of the source for a package without the other pages, as bytes. A link of a page to another one leads to the repository,
+    or becomes plain words where none is named."""
+    package, text = manifest(), (ROOT / name).read_text(encoding="utf-8")
+    source = f"{package['repository']}/blob/v{package['version']}/" if package["repository"] else None
+    if name.endswith(".md"):
+        led = lambda link: f"[{link[1]}]({source}{link[2]})" if source else link[1]
+        text = re.sub(r"\[([^\]]+)\]\((?![a-z]+:|#)([^)\s]+)\)", led, text)
+    return text.encode()
 
 
 def machine(program):

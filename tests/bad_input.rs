@@ -201,7 +201,10 @@ fn a_project_s_directory_must_be_there_and_be_one() {
     --- stderr
     error: there is no directory `nowhere`
       hint: name the directory of a project, or leave it out to use the current one
+      hint: one check alone: `proctor run --check nowhere`
     ");
+    let deeper = project.proctor(["run", "no/where"]).status(2).stderr;
+    assert!(!deeper.contains("--check"), "{deeper}");
     insta::assert_snapshot!(project.proctor(["run", "file.txt"]).status(2).snapshot(), @"
     exit status: 2
     --- stderr
@@ -249,14 +252,14 @@ fn a_project_without_checks_is_told_how_to_get_some() {
     exit status: 4
     --- stderr
     error: the project has no checks, and none were found in its files
-      hint: write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      hint: write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = "…"`
       hint: `proctor init --print` shows every setting with its default
     "#);
     insta::assert_snapshot!(project.proctor(["init"]).status(4).snapshot(), @r#"
     exit status: 4
     --- stderr
     error: the project has no checks, and none were found in its files
-      hint: write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      hint: write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = "…"`
       hint: `proctor init --print` shows every setting with its default
     "#);
     let typescript = Project::new().file("tsconfig.json", "{}");
@@ -264,8 +267,57 @@ fn a_project_without_checks_is_told_how_to_get_some() {
     exit status: 4
     --- stderr
     error: the project has no checks, and none were found in its files
-      hint: write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      hint: write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = "…"`
         tsc: `tsconfig.json` is there, but no `node_modules/.bin/tsc` beside or above it: install the project's packages, or TypeScript with `npm install --save-dev typescript`
+      hint: `proctor init --print` shows every setting with its default
+    "#);
+}
+
+#[test]
+fn the_first_file_of_two_packages_keeps_saves_of_one_from_starting_the_other() {
+    let project = Project::new()
+        .file("api/pyproject.toml", "[tool.pytest.ini_options]\n")
+        .file("web/eslint.config.js", "")
+        .file("web/node_modules/.bin/eslint", "");
+    insta::assert_snapshot!(project.proctor(["init"]).success().snapshot(), @"
+    exit status: 0
+    --- stdout
+    wrote proctor.toml: pytest api, eslint web
+    next: `proctor run`, or `proctor watch` to run the checks at each save
+    ");
+    let text = std::fs::read_to_string(project.path().join("proctor.toml")).expect("it was written");
+    let paths: Vec<&str> = text.lines().filter(|line| line.starts_with("name =") || line.starts_with("paths =")).collect();
+    insta::assert_snapshot!(paths.join("\n"), @r#"
+    name = "project"
+    name = "pytest api"
+    paths = ["**/*.{py,pyi,pyx,toml,cfg,ini,lock,json,yaml,yml,csv,sql,xml,html,j2}", "**/requirements*.txt", "**/{test,tests,testing,fixtures}/**", "!web/**"]
+    name = "eslint web"
+    paths = ["**/*.{js,jsx,mjs,cjs,ts,tsx,mts,cts,vue,svelte,astro,json,lock}", "**/{pnpm-lock.yaml,bun.lockb}", "**/eslint.config.*", "**/.eslintrc*", "**/.eslintignore", "!api/**"]
+    "#);
+}
+
+#[test]
+fn django_and_a_notebook_are_told_their_usual_command() {
+    let django = Project::new().file("manage.py", "").file("cart/tests.py", "").file("requirements.txt", "django\n");
+    insta::assert_snapshot!(django.proctor(["run"]).status(4).snapshot(), @r#"
+    exit status: 4
+    --- stderr
+    error: the project has no checks, and none were found in its files
+      hint: write into `proctor.toml` which of these shall run, or another command:
+        [[check]]  # `manage.py`
+        name = "django"
+        command = ["python3", "manage.py", "test"]
+      hint: `proctor init --print` shows every setting with its default
+    "#);
+    let notebook = Project::new().file("analysis.ipynb", "{}");
+    insta::assert_snapshot!(notebook.proctor(["run"]).status(4).snapshot(), @r#"
+    exit status: 4
+    --- stderr
+    error: the project has no checks, and none were found in its files
+      hint: write into `proctor.toml` which of these shall run, or another command:
+        [[check]]  # the notebook `analysis.ipynb`
+        name = "analysis"
+        command = ["jupyter", "execute", "analysis.ipynb"]
       hint: `proctor init --print` shows every setting with its default
     "#);
 }

@@ -243,6 +243,16 @@ fn the_packages_for_npm_are_named_by_the_machines_of_their_programs() {
         assert_eq!(read(name)["cpu"][0], cpu);
         assert_eq!(read("proctor-bin")["optionalDependencies"][name], env!("CARGO_PKG_VERSION"));
     }
+    // A package has no other page, so its README leads to none.
+    let package = place.join(format!("proctor-bin-{}.tgz", env!("CARGO_PKG_VERSION")));
+    let readme = printed(Command::new("tar").arg("-xzOf").arg(package).arg("package/README.md"));
+    assert!(readme.contains("**Guides**: checks · watching") && !readme.contains("](docs/"), "{readme}");
+    let of_repository = "import archive, re; archive.manifest = lambda: {'repository': 'https://example.org/p', 'version': '1'}; \
+        print(*re.findall(r'\\]\\((.*?)\\)', archive.document('README.md').decode()))";
+    let packaging = repository().join("packaging");
+    let links = printed(Command::new("python3").args(["-B", "-c", of_repository]).env("PYTHONPATH", packaging));
+    assert!(links.split_whitespace().count() > 20, "{links}");
+    assert!(links.split_whitespace().all(|link| link.starts_with("https://example.org/p/blob/v1/")), "{links}");
 }
 
 /// The hooks of the plugin are those that `proctor hook install` writes, and its version is that of the program.

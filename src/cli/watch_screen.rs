@@ -119,7 +119,7 @@ impl WatchScreen {
         let mut lines: Vec<Line> = unmet.chain(notes).collect();
         let task = &sealed.report.test_specification.task_id;
         let path = screen::report_path(&self.look.root, self.look.link.as_deref(), task, &sealed.report_path, is_latest);
-        lines.extend(screen::logs(&sealed.report, &path, None).into_iter().map(Line::from));
+        lines.extend(screen::logs(&sealed.report, None).into_iter().map(Line::from));
         lines.push(screen::verdict(&sealed.report, &path, self.look.style));
         if let Some(hint) = screen::pause_hint(&sealed.report) {
             lines.push(self.quiet(&format!("hint: {hint}")));

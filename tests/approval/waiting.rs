@@ -80,7 +80,7 @@ fn a_project_without_anything_to_run_has_nothing_to_approve_and_names_the_settin
       the first run will ask for these settings:
         sandbox: mode: "off" instead of "auto"
         sandbox: visible: ["~/.ssh"] instead of []
-      hint: write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      hint: write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = "…"`
       hint: `proctor init --print` shows every setting with its default
     "#);
     assert_eq!(project.store().ledger().len(), 0, "nothing is registered");

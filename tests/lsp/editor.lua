@@ -30,6 +30,21 @@ expect("the test says how it ended", function()
   return lenses and lenses[1] and lenses[1].range.start.line == 3 and lenses[1].command.title:match("^failed %d+ %a+ ago$") ~= nil
 end)
 
+-- What a lens or a person asks for is told as a message; a client without `window/showDocument` is told the command for the log.
+local told = {}
+vim.lsp.handlers["window/showMessage"] = function(_, result) table.insert(told, result.message) end
+local function command(name, argument, expected)
+  vim.lsp.buf_request(0, "workspace/executeCommand", { command = name, arguments = { argument } }, function() end)
+  expect(name .. " answers", function()
+    for _, message in ipairs(told) do
+      if message:find(expected, 1, true) then return true end
+    end
+  end)
+end
+command("proctor.showLog", "STEP.1", " --log STEP.1")
+command("proctor.runAlone", "pytest test_shop.py::test_total", "pytest test_shop.py::test_total")
+command("proctor.why", vim.uri_from_bufnr(0), "test_shop.py")
+
 vim.api.nvim_buf_set_lines(0, 0, 0, false, { "# one", "# two" })
 expect("the mark moves with its line", only_at(6, vim.diagnostic.severity.ERROR))
 
@@ -42,4 +57,12 @@ expect("a green verdict takes the mark away", function() return #vim.diagnostic.
 vim.api.nvim_buf_set_lines(0, 6, 7, false, { "    assert total([1, 2, 3]) == 8" })
 vim.cmd("write")
 expect("a red verdict after a save is marked", only_at(6, vim.diagnostic.severity.ERROR))
+
+local function runs()
+  local listed = vim.fn.systemlist({ program, "log" })
+  return #listed
+end
+local before = runs()
+vim.lsp.buf_request(0, "workspace/executeCommand", { command = "proctor.run" }, function() end)
+expect("proctor.run has the service run the checks", function() return runs() > before end)
 vim.cmd("quitall!")

@@ -79,6 +79,22 @@ fn a_pipe_gets_a_line_for_a_check_that_is_not_over_after_a_second() {
     watch.interrupt();
 }
 
+/// A rule between two parts of the output would only fill the line.
+#[test]
+fn a_line_about_a_running_check_ends_with_the_last_line_that_says_something() {
+    let rule = "=".repeat(200);
+    let script = format!("echo collecting; echo {rule}; until test -e ../shared/go; do sleep 0.02; done");
+    let check = format!("[[check]]\nname = \"tests\"\ncommand = [\"fake-tool\", \"--script\", \"{script}\"]\n");
+    let project = Project::new().toml(&format!("[sandbox]\nwritable = [\"../shared\"]\n{check}"));
+    let mut watch = project.watch(["."]);
+    let line =
+        watch.wait_for_line("a line about the running check", BOUND, |line| line.starts_with("  … tests") && line.contains(" s"));
+    assert_eq!(line.replace("2 s", "1 s"), "  … tests  1 s · collecting");
+    fs::write(project.shared("go"), "").expect("the directory is ours");
+    watch.wait_for_verdict();
+    watch.interrupt();
+}
+
 #[test]
 fn the_usual_duration_is_that_of_the_last_run() {
     let project = waiting();

@@ -91,7 +91,7 @@ fn a_failing_test_is_named_with_its_place() {
            │ tests/test_cart.py:5: AssertionError
            run it alone: .venv/bin/python -m pytest tests/test_cart.py::test_total
       note: pytest: `.venv/bin/python -m pytest` because pytest's table in `pyproject.toml` is there and `.venv` is the environment
-      log of pytest: evidence/default/STEP.1-pytest.log, evidence/default/STEP.1-junit.xml
+      log of pytest: `proctor show --log pytest`
     FAILED · pytest failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules count as approved

@@ -186,6 +186,25 @@ fn c17_what_a_command_leaves_behind_is_named_and_killed() {
     assert_eq!((&isolation["survivors"][0]["actionId"], isolation["survivors"][0]["pid"].to_string()), (&"STEP.1".into(), pid));
 }
 
+/// Servants of tools, such as esbuild's, end when the pipe of their master is closed.
+#[test]
+fn what_ends_when_the_command_has_ended_is_no_line() {
+    let script = "mkfifo /tmp/to-servant\ncat /tmp/to-servant >/dev/null &\nexec 3>/tmp/to-servant\necho bundled\n";
+    let toml = "[[check]]\nname = \"bundle\"\ncommand = [\"sh\", \"bundle.sh\"]\non_survivors = \"fail\"\n";
+    let output = Project::new().toml(toml).file("bundle.sh", script).proctor(["run"]).success();
+    insta::assert_snapshot!(output.snapshot(), @r#"
+    exit status: 0
+    --- stdout
+    proctor 0.1.0 · project · tree <digest>
+      ✓ bundle               done <time>
+      note: bundle: what the shell script runs cannot be seen; set `tool` if its output should be read
+    PASSED · evidence/default/execution-report.json
+    --- stderr
+    registered `<project>` as <project-id>; its rules count as approved
+    evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size
+    "#);
+}
+
 #[test]
 fn leaving_something_behind_can_be_a_failure() {
     let project = project(&(check("leaves", &["--fork-sleep", LONG]) + "on_survivors = \"fail\"\n"));

@@ -65,7 +65,7 @@ fn a_red_run_ends_with_one_and_shows_what_blocks_and_what_policy_allows() {
            src/cart.ts:20:3  TS2304  Cannot find name 'totl'.
       ! style                1 error <time> allowed by policy
       ! house                1 error <time> allowed by policy
-      log of types: evidence/default/STEP.2-typescript-compilation.log
+      log of types: `proctor show --log types`
     FAILED · generic and types failed · evidence/default/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules count as approved

@@ -59,8 +59,10 @@ pub fn select_checks(checks: &Selection, steps: &[Action], changed: Option<&[Tre
         Selection::Triggered { failed } => failed,
     };
     let Some(changed) = changed else { return of_names(at_saves(), steps.len()) };
-    let wanted = |step: &&Action| failed.contains(&step.name) || is_triggered(step, changed);
-    of_names(at_saves().filter(wanted), steps.len())
+    // `paths` of a check are patterns of the tree, so an input beside it triggers every check.
+    let starts_all = changed.iter().any(TreePath::is_beside);
+    let is_triggered = |paths: &[String]| starts_all || paths.is_empty() || changed.iter().any(path_filter(paths));
+    of_names(at_saves().filter(|step| failed.contains(&step.name) || is_triggered(&step.paths)), steps.len())
 }
 
 /// Returns the selection of these checks of a plan with `count` checks.
@@ -83,15 +85,13 @@ fn with_reviews(names: &[String], steps: &[Action]) -> Vec<String> {
     names.iter().cloned().chain(reviews).collect()
 }
 
-/// Returns whether a change triggers a check. `paths` of a check are patterns of the tree, so an input beside it triggers every check.
-fn is_triggered(step: &Action, changed: &[TreePath]) -> bool {
-    step.paths.is_empty() || changed.iter().any(TreePath::is_beside) || changed.iter().any(path_filter(&step.paths))
-}
-
-/// Returns a function that says whether a path matches one of a check's `paths`.
+/// Returns a function that says whether a check's `paths` name a path: one of them matches it, and none that begins with `!` does. Where all
+/// begin so, they name every other path.
 pub fn path_filter(paths: &[String]) -> impl Fn(&TreePath) -> bool {
-    let globs: Vec<_> = paths.iter().map(|glob| matcher(glob)).collect();
-    move |path| globs.iter().any(|glob| glob.is_match(path.as_path()))
+    let without: Vec<_> = paths.iter().filter_map(|glob| glob.strip_prefix('!')).map(matcher).collect();
+    let with: Vec<_> = paths.iter().filter(|glob| !glob.starts_with('!')).map(|glob| matcher(glob)).collect();
+    let matches = |globs: &[GlobMatcher], path: &TreePath| globs.iter().any(|glob| glob.is_match(path.as_path()));
+    move |path| (with.is_empty() || matches(&with, path)) && !matches(&without, path)
 }
 
 fn matcher(glob: &str) -> GlobMatcher {
@@ -137,6 +137,21 @@ mod tests {
             (&["README.md", "web/src/a.ts", "a.py"], SelectedChecks::All),
         ] {
             assert_eq!(selected(&steps(), &[], changed), expected, "{changed:?}");
+        }
+    }
+
+    #[test]
+    fn what_begins_with_a_mark_takes_files_out_in_any_order() {
+        let steps =
+            [step("api", &["!web/**", "**/*.json"]), step("python", &["**/*.py", "!api/old/**"]), step("rest", &["!web/**"])];
+        for (changed, expected) in [
+            (&["api/a.json"][..], only(&["api", "rest"])),
+            (&["web/package.json"], SelectedChecks::Nothing),
+            (&["web/tool.py"], only(&["python"])),
+            (&["api/old/a.py"], only(&["rest"])),
+            (&["web/package.json", "a.json"], only(&["api", "rest"])),
+        ] {
+            assert_eq!(selected(&steps, &[], changed), expected, "{changed:?}");
         }
     }
 

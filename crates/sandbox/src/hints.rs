@@ -29,8 +29,9 @@ const NO_INPUT: SaidWords = (
     "checks have no terminal, and their standard input is empty: give the command its answers as options",
 );
 const UNKNOWN_CERTIFICATE: SaidWords = (
-    "UnknownIssuer|CERTIFICATE_VERIFY_FAILED|local issuer certificate|SELF_SIGNED_CERT|signed by unknown authority",
-    "it does not know the server's certificate: prerequisites get `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` and `NODE_EXTRA_CA_CERTS` from where \
+    "UnknownIssuer|CERTIFICATE_VERIFY_FAILED|local issuer certificate|SELF_SIGNED_CERT|signed by unknown authority|\
+     All attempts to connect to",
+    "it does not know the server's certificate, or does not reach the server: prerequisites get `SSL_CERT_FILE`, `REQUESTS_CA_BUNDLE` and `NODE_EXTRA_CA_CERTS` from where \
      proctor runs; set the one that it reads to the file with your network's certificates",
 );
 
@@ -349,7 +350,9 @@ mod tests {
 
     #[test]
     fn a_server_with_an_unknown_certificate_is_named_by_the_variables_that_help() {
-        for said in ["invalid peer certificate: UnknownIssuer", "npm error code SELF_SIGNED_CERT_IN_CHAIN"] {
+        // Poetry names no certificate.
+        let of_poetry = "All attempts to connect to pypi.org failed.\n\nProbable Causes:\n - the server is not responding";
+        for said in ["invalid peer certificate: UnknownIssuer", "npm error code SELF_SIGNED_CERT_IN_CHAIN", of_poetry] {
             assert!(meaning_if_said(UNKNOWN_CERTIFICATE, said).is_some_and(|hint| hint.contains("SSL_CERT_FILE")), "{said}");
         }
         assert_eq!(meaning_if_said(UNKNOWN_CERTIFICATE, "wrote certificate.pem"), None);

@@ -122,8 +122,8 @@ pub fn name_of_package(text: &str) -> Option<String> {
     parse_jsonc(text)?.get("name")?.as_str().map(str::to_owned)
 }
 
-/// Returns the members of the workspace that the file `name` with this text names: patterns of paths from its directory. What a workspace
-/// excludes is named too.
+/// Returns the members of the workspace that the file `name` with this text names: patterns of paths from its directory. What is excluded
+/// from them begins with `!`.
 pub fn members_of_workspace(name: &str, text: &str) -> Vec<String> {
     let parsed = match name {
         "package.json" => parse_jsonc(text),
@@ -136,8 +136,11 @@ pub fn members_of_workspace(name: &str, text: &str) -> Vec<String> {
         "pyproject.toml" => value.pointer("/tool/uv/workspace/members"),
         _ => value.pointer("/workspace/members"),
     });
-    let members = members.and_then(Value::as_array).into_iter().flatten();
-    members.filter_map(|member| member.as_str().filter(|member| !member.starts_with('!')).map(str::to_owned)).collect()
+    let texts = |list: Option<&Value>| -> Vec<String> {
+        list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    };
+    let excluded = parsed.as_ref().and_then(|value| value.pointer("/tool/uv/workspace/exclude"));
+    texts(members).into_iter().chain(texts(excluded).into_iter().map(|pattern| format!("!{pattern}"))).collect()
 }
 
 /// Returns the list `packages` of a `pnpm-workspace.yaml`. Every form of a list that has each entry in a line, or quoted in one, is read.
@@ -147,7 +150,7 @@ fn members_of_pnpm(text: &str) -> Vec<String> {
     let list = lines.take_while(|line| line.trim().is_empty() || line.starts_with([' ', '-', '#', ']']));
     let entries = std::iter::once(first).chain(list).flat_map(|line| line.split(" #").next().unwrap_or_default().split(','));
     let plain = entries.map(|entry| entry.trim().trim_start_matches("- ").trim_matches(['"', '\'', '[', ']', ' ']));
-    plain.filter(|entry| !entry.is_empty() && !entry.starts_with(['!', '#'])).map(str::to_owned).collect()
+    plain.filter(|entry| !entry.is_empty() && !entry.starts_with('#')).map(str::to_owned).collect()
 }
 
 /// Returns the absolute paths that a file of a Python environment adds to where modules are found: the lines of a `.pth` file, the texts of
@@ -278,13 +281,20 @@ mod tests {
         for (name, text) in [
             ("Cargo.toml", "[workspace]\nmembers = [\"app\", \"crates/*\"]\n"),
             ("pyproject.toml", "[tool.uv.workspace]\nmembers = [\"app\", \"crates/*\"]\n"),
-            ("package.json", "{\"workspaces\": [\"app\", \"crates/*\", \"!no\"]}"),
+            ("package.json", "{\"workspaces\": [\"app\", \"crates/*\"]}"),
             ("package.json", "{\"workspaces\": {\"packages\": [\"app\", \"crates/*\"]}}"),
-            ("pnpm-workspace.yaml", "# x\npackages:\n  # all\n  - app\n\n  - 'crates/*' # y\n  - \"!no\"\ncatalog:\n  a: 1\n"),
+            ("pnpm-workspace.yaml", "# x\npackages:\n  # all\n  - app\n\n  - 'crates/*' # y\ncatalog:\n  a: 1\n"),
             ("pnpm-workspace.yaml", "packages:\n- \"app\"\n- crates/*\nonlyBuiltDependencies:\n- a\n"),
             ("pnpm-workspace.yaml", "packages: [\"app\", 'crates/*']\n"),
         ] {
             assert_eq!(members_of_workspace(name, text), ["app", "crates/*"], "{name}");
+        }
+        for (name, text) in [
+            ("package.json", "{\"workspaces\": [\"app\", \"!no\"]}"),
+            ("pnpm-workspace.yaml", "packages:\n  - app\n  - \"!no\"\n"),
+            ("pyproject.toml", "[tool.uv.workspace]\nmembers = [\"app\"]\nexclude = [\"no\"]\n"),
+        ] {
+            assert_eq!(members_of_workspace(name, text), ["app", "!no"], "{name}");
         }
         assert_eq!(members_of_workspace("go.work", "go 1.24\nuse ./app\nuse (\n\t./lib // x\n)\n"), ["./app", "./lib"]);
         assert_eq!(members_of_workspace("Cargo.toml", "[package]\nname = \"a\"\n"), [] as [&str; 0]);

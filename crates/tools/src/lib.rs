@@ -98,7 +98,7 @@ pub use service::{DEV_SERVER_DESCRIPTION, ServiceInput, ServiceLife, health_of_c
 pub use shards::{ShardObstacle, ShardOutcome, ShardPreparation, join_shards, prepare_shard, shard_obstacle};
 pub use strictness::{Strictness, StrictnessRead, StrictnessReader, strictness_reader};
 pub use test_bodies::add_test_bodies;
-pub use triggers::proposed_paths;
+pub use triggers::{paths_of_other_packages, proposed_paths};
 
 #[cfg(any(test, feature = "testing"))]
 pub mod captured;

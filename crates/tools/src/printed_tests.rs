@@ -36,15 +36,17 @@ pub(super) struct Totals {
 pub(super) fn totals(exited: &Exited<'_>) -> PrintedTotals {
     let argv = &exited.action.command.argv;
     let is_pair = argv.windows(2).any(|words| words == ["-m", "unittest"]);
+    // Django's own runner prints the same totals; a project may have another one.
+    let is_django = argv.windows(2).any(|words| program_name(&words[0]) == "manage.py" && words[1] == "test");
     let runs = if is_pair { ModuleRun::Alone } else { runs_python_module(argv, "unittest") };
     // A container with a terminal hands on both streams as one.
     let totals = || of_unittest(&exited.stderr).or_else(|| of_unittest(&exited.stdout));
     match runs {
         ModuleRun::No if names_a_text(argv) => of_pytest(&exited.stdout),
-        ModuleRun::No => PrintedTotals::NoRunner,
+        ModuleRun::No if !is_django => PrintedTotals::NoRunner,
         ModuleRun::Alone => totals().map_or(PrintedTotals::Missing("python -m unittest"), PrintedTotals::Printed),
         // A script of several commands may have had no reason to start the runner.
-        ModuleRun::InScript => totals().map_or(PrintedTotals::NoRunner, PrintedTotals::Printed),
+        ModuleRun::No | ModuleRun::InScript => totals().map_or(PrintedTotals::NoRunner, PrintedTotals::Printed),
     }
 }
 
@@ -206,6 +208,10 @@ mod tests {
         ] {
             assert_eq!(category(UNITTEST, "", end), expected, "{end}");
         }
+        let django = |end: &str| category("python manage.py test", "Found 1 test(s).\n", end);
+        assert_eq!(django("Ran 0 tests in 0.000s\n\nOK\n"), NothingChecked);
+        assert_eq!(django("Ran 1 test in 0.002s\n\nOK\nDestroying test database for alias 'default'...\n"), ExpectedExit);
+        assert_eq!(django(""), ExpectedExit, "another runner prints no totals");
         for command in [
             "python3 -munittest -k zz",
             "python3 -bm unittest -k zz",

@@ -4,6 +4,10 @@
 //! task is stale until the check has run. So they leave out what seldom matters, such as documentation, and are generous
 //! otherwise.
 
+use std::collections::BTreeSet;
+
+use crate::leads_out::{ManifestPlace, may_lead_out, members_of_workspace, paths_that_lead_out};
+use crate::project_files::{ProjectFiles, within};
 use crate::table::row_of;
 use proctor_model::Tool;
 
@@ -45,6 +49,26 @@ pub fn proposed_paths(tool: Tool) -> Vec<String> {
     triggers.iter().map(ToString::to_string).chain(configuration.map(|pattern| format!("**/{pattern}"))).collect()
 }
 
+/// Returns the globs that keep a save in another package from starting a check in `directory`, to follow those of [`proposed_paths`].
+/// `packages` are the directories of all checks. Empty where a package may read another one: in a workspace, and where a file of
+/// `directory` names a path outside of it.
+pub fn paths_of_other_packages(files: &dyn ProjectFiles, directory: &str, packages: &[String]) -> Vec<String> {
+    let text = |path: &str| files.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let names_members = |name: &String| {
+        (may_lead_out(name) || name == "pnpm-workspace.yaml") && !members_of_workspace(name, &text(name)).is_empty()
+    };
+    let leads_out = |name: &String| {
+        let read = || paths_that_lead_out(name, &text(&within(directory, name)), ManifestPlace::InProject);
+        may_lead_out(name) && !read().is_empty()
+    };
+    let is_outside = |one: &str, other: &str| !one.is_empty() && !format!("{one}/").starts_with(&format!("{other}/"));
+    let is_plain = |package: &str| !package.contains(['*', '?', '[', ']', '{', '}', '\\']);
+    let is_other = |package: &&String| is_outside(package, directory) && is_outside(directory, package) && is_plain(package);
+    let others: BTreeSet<String> = packages.iter().filter(is_other).map(|package| format!("!{package}/**")).collect();
+    let may_read = || files.names("").iter().any(names_members) || files.names(directory).iter().any(leads_out);
+    if others.is_empty() || may_read() { Vec::new() } else { others.into_iter().collect() }
+}
+
 /// Returns whether a glob of the form `**/*.{a,b}` names the ending of a file. Compiling a glob would take longer than a run may wait.
 fn names_ending_of(glob: &str, file: &str) -> bool {
     let endings = glob.strip_prefix("**/*.{").and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
@@ -56,6 +80,30 @@ mod tests {
     use globset::{Glob, GlobMatcher};
 
     use super::*;
+    use crate::project_files::fake::FakeFiles;
+
+    #[test]
+    fn a_package_is_apart_from_others_unless_a_workspace_or_one_of_its_files_leads_there() {
+        let packages = ["api", "web", "web/e2e", "api", "odd[1]"].map(str::to_owned);
+        let apart = |files: &[(&str, &str)], directory: &str| {
+            let all = [&[("api/pyproject.toml", "[project]\nname = \"api\"\n"), ("web/package.json", "{}")], files].concat();
+            paths_of_other_packages(&FakeFiles::of(&all), directory, &packages)
+        };
+        assert_eq!(apart(&[], "api"), ["!web/**", "!web/e2e/**"]);
+        assert_eq!(apart(&[], "web"), ["!api/**"], "what lies in it is no other package");
+        assert_eq!(apart(&[], "web/e2e"), ["!api/**"], "nor is what it lies in");
+        assert_eq!(apart(&[], ""), [""; 0]);
+        for joined in [
+            ("package.json", "{\"workspaces\": [\"web\"]}"),
+            ("pnpm-workspace.yaml", "packages:\n  - web\n"),
+            ("go.work", "use ./api\n"),
+            ("Cargo.toml", "[workspace]\nmembers = [\"api\"]\n"),
+            ("api/requirements.txt", "-e ../web\n"),
+            ("api/tsconfig.json", "{\"references\": [{\"path\": \"../web\"}]}"),
+        ] {
+            assert_eq!(apart(&[joined], "api"), [""; 0], "{joined:?}");
+        }
+    }
 
     fn glob_matcher(glob: &str) -> GlobMatcher {
         Glob::new(glob).expect("the rows hold globs").compile_matcher()

@@ -65,7 +65,7 @@ pub(super) fn show(
     }
     screen::unmet(&report).iter().for_each(render::line);
     screen::notes(&report, &made.told).iter().for_each(render::line);
-    screen::logs(&report, &path, None).iter().for_each(render::line);
+    screen::logs(&report, None).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
     answer.problems.iter().for_each(render::note);
     if let Some(hint) = screen::pause_hint(&report) {

@@ -55,7 +55,7 @@ impl InitFile {
         let name = setup::directory_name(root);
         let mut plan = spec::plan_with_installs(&files, &name).map_err(|problems| setup::from_problems(&problems))?;
         spec::propose_writes(&mut plan, &files);
-        spec::propose_triggers(&mut plan);
+        spec::propose_triggers(&mut plan, &files);
         let proposals = spec::propose_uncovered(&plan.steps, &files);
         let text = spec::init_text(&plan, &plan.notes, spec::propose_order(&plan)) + &spec::proposed_text(&proposals);
         let checks = plan.steps.into_iter().map(|step| step.name).collect();

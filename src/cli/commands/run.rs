@@ -19,6 +19,7 @@ use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, OverallStatus};
 use proctor_project::{ProjectSettings, RunOutcome, SealedReport};
 use proctor_sandbox::process::Control;
+use proctor_tools::command_text;
 
 /// What a run shows on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +63,7 @@ fn execute_request(options: &RunOptions, environment: &Environment) -> Result<Co
         return run_all::execute(options, environment);
     }
     let launcher = opening::start_launcher(environment)?;
-    let root = setup::project_root(environment, options.place.path())?;
+    let root = setup::project_root(environment, options.place.path()).map_err(|error| with_check(error, options, environment))?;
     if options.task.is_none() && !options.json {
         init::offer_installs(&root, environment)?;
     }
@@ -80,6 +81,16 @@ fn execute_request(options: &RunOptions, environment: &Environment) -> Result<Co
     }
     let opening = opening::open(environment, launcher, &loaded, options.identity.map(Into::into))?;
     run_here(options, &loaded, opening, environment)
+}
+
+/// Adds how one check is run to the error about a word that is no directory.
+fn with_check(error: CommandError, options: &RunOptions, environment: &Environment) -> CommandError {
+    let named = options.place.path();
+    if named.components().count() != 1 || environment.absolute(named).exists() {
+        return error;
+    }
+    let words = ["proctor", "run", "--check", &named.to_string_lossy()].map(str::to_owned);
+    error.hint(format!("one check alone: `{}`", command_text(&words)))
 }
 
 /// Runs the plan in this process.
@@ -194,7 +205,7 @@ fn show_sealed(
     }
     screen::unmet(&sealed.report).iter().for_each(render::line);
     screen::notes(&sealed.report, &sealed.told_notes).iter().for_each(render::line);
-    screen::logs(&sealed.report, &path, None).iter().for_each(render::line);
+    screen::logs(&sealed.report, None).iter().for_each(render::line);
     render::line(&screen::verdict(&sealed.report, &path, style));
     screen::own_fault(&sealed.report, sealed.exit).iter().for_each(render::note);
     for hint in screen::pause_hint(&sealed.report).into_iter().chain(screen::unproven_hint(&sealed.report).map(str::to_owned)) {

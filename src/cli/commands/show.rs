@@ -55,7 +55,7 @@ pub(crate) fn execute(options: &ShowOptions, environment: &Environment) -> Resul
     let link = setup::configuration(environment, &root).map(|(configuration, _)| configuration.evidence.link).unwrap_or_default();
     let place = archive.place(&project, &run).join(EXECUTION_REPORT_FILE);
     let path = screen::report_path(&root, Some(&link), &report.test_specification.task_id, &place, false);
-    screen::logs(&report, &path, run_to_name).iter().for_each(render::line);
+    screen::logs(&report, run_to_name).iter().for_each(render::line);
     render::line(&screen::verdict(&report, &path, style));
     Ok(CommandExit::Proceed)
 }

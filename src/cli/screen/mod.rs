@@ -28,7 +28,9 @@ use crate::cli::style::{Line, Style, Tone};
 pub(crate) use proctor_app::answers::results;
 use proctor_app::refusals::resolve_hint;
 use proctor_app::run::moved_paths;
-use proctor_evidence::report::{ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks};
+use proctor_evidence::report::{
+    ActionResultV2, ExecutionReportV2, IsolationV2, SnapshotV2, TestsModifiedV2, WrittenV2, count_checks,
+};
 use proctor_git::read_git_index;
 use proctor_model::{
     ByteSize, CheckCounts, CommandExit, ENGINE_SOCKET_OPEN, HelperDeath, IsolationLevel, NextNode, OverallResult, OverallStatus,
@@ -40,9 +42,6 @@ use proctor_service::{WayIntoProject, ignore_advice};
 
 /// At most this many findings of one action are shown. The report has all findings.
 const SHOWN_FINDINGS: usize = 5;
-
-/// The end of the name of a JUnit report.
-const JUNIT_END: &str = "-junit.xml";
 
 pub(crate) fn header(project_name: &str, tree: &TreeDigest, style: Style) -> Line {
     let name = style.paint(Tone::Strong, project_name);
@@ -119,28 +118,16 @@ fn weaker_isolation(isolation: &IsolationV2) -> Option<String> {
     Some(format!("{level}{why} ({mend})"))
 }
 
-/// Returns one line for each blocking action with failed tests or findings: the places of its log and of its tool's report. Other
-/// actions name their log beside their last output. `shown_path` is the path of the run's report, beside which the files lie. `run` is the number that a command for the log has to name.
-pub(crate) fn logs(report: &ExecutionReportV2, shown_path: &str, run: Option<u64>) -> Vec<String> {
-    let task = &report.test_specification.task_id;
-    let look = ActionLook { run, ..ActionLook::of(task, FailuresShown::None, Style::Plain) };
-    let directory = Path::new(shown_path).parent();
-    let blocking = results(report).filter(|result| result.blocking == Some(true) && failures::has_failures(result));
-    let lines = blocking.filter_map(|result| {
-        let in_run = |name: &str| directory.map(|directory| directory.join(name).display().to_string());
-        let log = result.evidence.as_deref().and_then(in_run);
-        // Each shard has a report of its own, and the log has what all of them said.
-        let is_divided = result.result.as_ref().is_some_and(|outcome| outcome.shards.is_some());
-        let is_report = |name: &&String| name.ends_with(JUNIT_END) && !is_divided;
-        let tool_report = result.evidence_files.iter().find(is_report).and_then(|name| in_run(name));
+/// Returns one line for each blocking action with failed tests or findings: the command that prints its log. Other actions name it beside
+/// their last output. `run` is the number that the command has to name.
+pub(crate) fn logs(report: &ExecutionReportV2, run: Option<u64>) -> Vec<String> {
+    let look = ActionLook { run, ..ActionLook::of(&report.test_specification.task_id, FailuresShown::None, Style::Plain) };
+    let has_log = |result: &&ActionResultV2| {
         let reused = result.reused.as_ref().and_then(|reused| reused.evidence.as_ref());
-        // The files of a reused result do not lie beside the report.
-        let by_command = (result.evidence.is_some() || reused.is_some()).then(|| format!("`{}`", show_log_command(result, look)));
-        let places = log.or(by_command).into_iter().chain(tool_report);
-        let places = places.collect::<Vec<_>>().join(", ");
-        (!places.is_empty()).then(|| format!("  log of {}: {places}", result.name))
-    });
-    lines.collect()
+        failures::has_failures(result) && result.evidence.as_ref().or(reused).is_some()
+    };
+    let blocking = results(report).filter(|result| result.blocking == Some(true)).filter(has_log);
+    blocking.map(|result| format!("  log of {}: `{}`", result.name, show_log_command(result, look))).collect()
 }
 
 /// Returns the meaning of a route's node, such as N3, in words.

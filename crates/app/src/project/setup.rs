@@ -270,7 +270,7 @@ pub fn describe_again(
     });
     // Without a file, saves start what `proctor init` would write.
     if let (Ok(plan), false) = (&mut plan, has_file) {
-        spec::propose_triggers(plan);
+        spec::propose_triggers(plan, &files);
         configuration.run.order = spec::propose_order(plan);
     }
     if plan.as_ref().is_err_and(|planless| planless.reason == PlanlessReason::WithoutChecks) {

@@ -5,7 +5,7 @@ use crate::spec::ProjectFiles;
 use crate::spec::init::quoted_list;
 use crate::spec::resolve::plan;
 use proctor_model::{CheckOrder, Plan, Problem, Reuse, ToolClass, quoted_text};
-use proctor_tools::{MissingInstallation, interpreter_of, missing_installations, proposed_paths};
+use proctor_tools::{MissingInstallation, interpreter_of, missing_installations, paths_of_other_packages, proposed_paths};
 
 /// How long an installation may take.
 const TIMEOUT: &str = "10m";
@@ -56,13 +56,14 @@ fn prerequisite(missing: &MissingInstallation) -> String {
 // `proctor init` writes.
 
 /// Adds `paths` and `reuse = "watch"` to the checks of a plan whose tools read known kinds of files. Other checks stay as
-/// they are: any save starts them. A check that works in a directory of its own is started by such files anywhere: members of a
-/// workspace read each other.
-pub fn propose_triggers(plan: &mut Plan) {
-    for step in &mut plan.steps {
+/// they are: any save starts them. A check that works in a directory of its own is not started by files of other checks' directories, unless
+/// it may read them.
+pub fn propose_triggers(plan: &mut Plan, files: &dyn ProjectFiles) {
+    let packages: Vec<String> = plan.steps.iter().map(|step| step.directory.to_string_lossy().into_owned()).collect();
+    for (step, directory) in plan.steps.iter_mut().zip(&packages) {
         let paths = proposed_paths(step.tool);
         if !paths.is_empty() {
-            step.paths = paths;
+            step.paths = [paths, paths_of_other_packages(files, directory, &packages)].concat();
             step.reuse = Reuse::Watch;
         }
     }

@@ -6,9 +6,9 @@ use crate::spec::init::quoted_list;
 use proctor_model::{Plan, PlanNote, PlanOrigin, Problem, TaskId, quoted_text, shown_line};
 use proctor_tools::{ProjectFiles, ProposedCheck, propose};
 
-/// A check for projects whose files suggest none.
+/// How a check is written for a project whose files suggest none. Which command tests it, only a person knows.
 const EXAMPLE: &str =
-    "write one into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = [\"make\", \"test\"]`";
+    "write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = \"tests\"` and `command = \"…\"`";
 
 /// The files by which a directory is a project of Python. Its tests are found by their own names.
 const PYTHON: &[&str] = &["requirements.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile"];

@@ -240,7 +240,7 @@ fn what_is_missing_is_said_with_the_next_step() {
     let problems = plan(&Configuration::default(), &files, "quotes").expect_err("nothing can run");
     assert_snapshot!(problems[0], @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
-      write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = "…"`
       jest: `jest.config.ts` is there, but no `node_modules/.bin/jest` beside or above it: install the project's packages, or jest with `npm install --save-dev jest`
       tsc: `tsconfig.json` is there, but no `node_modules/.bin/tsc` beside or above it: install the project's packages, or TypeScript with `npm install --save-dev typescript`
       eslint: `web/eslint.config.js` is there, but no `node_modules/.bin/eslint` beside or above it: install the project's packages, or eslint with `npm install --save-dev eslint`
@@ -424,7 +424,7 @@ fn a_tool_in_several_places_has_to_be_told_apart() {
 fn a_configuration_without_checks_is_no_plan_by_itself() {
     assert_snapshot!(refused("", &FakeFiles::of(&[("README.md", "")])), @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
-      write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = "…"`
     "#);
 }
 
@@ -432,7 +432,7 @@ fn a_configuration_without_checks_is_no_plan_by_itself() {
 fn a_project_of_python_without_tests_is_told_where_tests_are_found() {
     assert_snapshot!(refused("", &FakeFiles::of(&[("requirements.txt", "requests\n"), ("app.py", "")])), @r#"
     proctor.toml: check: the project has no checks, and none were found in its files
-      `requirements.txt` is there, but no tests: in `tests/test_*.py` they are found by themselves; for another command, write one into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = ["make", "test"]`
+      `requirements.txt` is there, but no tests: in `tests/test_*.py` they are found by themselves; for another command, write what you type to test it into `proctor.toml`: `[[check]]`, below it `name = "tests"` and `command = "…"`
     "#);
 }
 
@@ -497,7 +497,7 @@ fn init_writes_down_what_was_found_with_the_reasons() {
 fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
     let before = found(&quotes());
     let mut plan = before.clone();
-    propose_triggers(&mut plan);
+    propose_triggers(&mut plan, &quotes());
     let text = init_text(&plan, &[], propose_order(&plan));
     for line in [
         "order = \"failed-first\"",
@@ -517,14 +517,20 @@ fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
 
 /// A member of a workspace imports others, so a save in one of them may turn its tests red.
 #[test]
-fn a_check_in_a_directory_is_started_by_saves_anywhere() {
-    let mut plan = resolved("[[check]]\nname = \"app\"\ntool = \"tsc\"\ndirectory = \"web\"\n", &quotes());
-    propose_triggers(&mut plan);
-    assert!(
-        plan.steps[0].paths.len() > 1 && plan.steps[0].paths.iter().all(|path| path.starts_with("**/")),
-        "{:?}",
-        plan.steps[0].paths
-    );
+fn a_check_in_a_directory_is_started_by_saves_anywhere_but_in_packages_that_it_cannot_read() {
+    let checks = "[[check]]\nname = \"app\"\ntool = \"tsc\"\ndirectory = \"web\"\n\n\
+        [[check]]\nname = \"api\"\ncommand = \"pytest\"\ndirectory = \"api\"\n";
+    for (root, of_others) in [("{}", [&["!api/**"][..], &["!web/**"]]), ("{\"workspaces\": [\"web\"]}", [&[], &[]])] {
+        let files = quotes().and("package.json", root);
+        let mut plan = resolved(checks, &files);
+        propose_triggers(&mut plan, &files);
+        for (step, of_others) in plan.steps.iter().zip(of_others) {
+            let (without, with): (Vec<&str>, Vec<&str>) =
+                step.paths.iter().map(String::as_str).partition(|path| path.starts_with('!'));
+            assert_eq!(without, of_others, "{}: {root}", step.name);
+            assert!(with.len() > 1 && with.iter().all(|path| path.starts_with("**/")), "{with:?}");
+        }
+    }
 }
 
 #[test]
@@ -701,7 +707,7 @@ proptest! {
         let files: Vec<_> = PIECES.iter().zip(&there).filter(|(_, there)| **there).map(|(piece, _)| *piece).collect();
         let files = FakeFiles::of(&files);
         if let Ok(mut plan) = plan(&Configuration::default(), &files, "quotes") {
-            propose_triggers(&mut plan);
+            propose_triggers(&mut plan, &files);
             let again = resolved(&init_text(&plan, &plan.notes, propose_order(&plan)), &files);
             assert_eq!(plan.steps.iter().map(essence).collect::<Vec<_>>(), again.steps.iter().map(essence).collect::<Vec<_>>());
             // What stands in a file is a rule of the project.

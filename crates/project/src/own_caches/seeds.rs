@@ -47,9 +47,9 @@ const EVERY_OTHER: Seed = seed("", 2);
 
 /// Caches that a tool writes to in many places, and that are too large to be linked file by file. Nothing is linked
 /// for them, so each project begins with an empty cache. uv refuses a linked directory (`archive-v0`), and installs a
-/// part of a package if only a part of its files is there.
+/// part of a package if only a part of its files is there. virtualenv, which Poetry and tox use, locks files beside its images.
 const EMPTY_AT_FIRST: &[&str] =
-    &["bazel", "ccache", "go-build", "golangci-lint", "mesa_shader_cache", "sccache", "staticcheck", "uv"];
+    &["bazel", "ccache", "go-build", "golangci-lint", "mesa_shader_cache", "sccache", "staticcheck", "uv", "virtualenv"];
 
 /// The size in bytes up to which a file counts as small.
 const SMALL: u64 = 64 * 1024;
@@ -195,11 +195,18 @@ mod tests {
 
     #[test]
     fn the_upper_levels_are_the_projects_own_and_what_lies_deeper_is_linked() {
-        let root = linked(&["tool/1.0/data/x", "pre-commit/db.db", "pre-commit/repo/x", "pypoetry/virtualenvs/id/x", "uv/x/y"]);
+        let root = linked(&[
+            "tool/1.0/data/x",
+            "pre-commit/db.db",
+            "pre-commit/repo/x",
+            "pypoetry/virtualenvs/id/x",
+            "uv/x/y",
+            "virtualenv/wheel/x",
+        ]);
         assert!(!is_link(&root, "tool/1.0") && is_link(&root, "tool/1.0/data"));
         assert!(!is_link(&root, "pre-commit/db.db") && is_link(&root, "pre-commit/repo"));
         assert!(!is_link(&root, "pypoetry/virtualenvs") && is_link(&root, "pypoetry/virtualenvs/id"));
-        assert!(!root.path().join("own/uv").exists());
+        assert!(["own/uv", "own/virtualenv"].into_iter().all(|empty| !root.path().join(empty).exists()));
     }
 
     #[test]

@@ -1,46 +1,19 @@
 //! The members of a workspace, which the package managers npm, Yarn, pnpm and uv read from the files in its root.
 
-use serde_json::Value;
-use toml::Table;
-
 use crate::discover::directories_in;
-use crate::jsonc::parse_jsonc;
+use crate::leads_out::members_of_workspace;
 use crate::project_files::{ProjectFiles, within};
 
 /// Returns the directories of the workspace's members; empty if the project's root is the root of no workspace.
 pub(super) fn members(files: &dyn ProjectFiles) -> Vec<String> {
-    let read = |name| String::from_utf8(files.read(name)?).ok();
-    let of_node = read("package.json").and_then(|text| of_package_json(&text));
-    let of_pnpm = read("pnpm-workspace.yaml").map(|text| of_pnpm(&text));
-    let of_uv = read("pyproject.toml").and_then(|text| of_pyproject(&text));
-    let patterns: Vec<String> = [of_node, of_pnpm, of_uv].into_iter().flatten().flatten().collect();
+    let read = |name| String::from_utf8(files.read(name)?).ok().map(|text| members_of_workspace(name, &text));
+    let patterns: Vec<String> =
+        ["package.json", "pnpm-workspace.yaml", "pyproject.toml"].into_iter().filter_map(read).flatten().collect();
     let (excluded, included): (Vec<&str>, Vec<&str>) =
         patterns.iter().map(String::as_str).partition(|text| text.starts_with('!'));
     let matching = |patterns: &[&str]| -> Vec<String> { patterns.iter().flat_map(|pattern| expand(files, pattern)).collect() };
     let excluded = matching(&excluded);
     matching(&included).into_iter().filter(|member| !excluded.contains(member)).collect()
-}
-
-fn of_package_json(text: &str) -> Option<Vec<String>> {
-    let workspaces = parse_jsonc(text)?.get("workspaces")?.clone();
-    let list = workspaces.get("packages").unwrap_or(&workspaces).as_array()?.clone();
-    Some(list.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-}
-
-/// pnpm's file is YAML. Of it, the usual form is read: a list with an item on each line.
-fn of_pnpm(text: &str) -> Vec<String> {
-    let lines = text.lines().skip_while(|line| !line.starts_with("packages:")).skip(1);
-    let items = lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let items = items.map_while(|line| line.strip_prefix('-'));
-    items.map(|item| item.trim().trim_matches(['"', '\'']).to_owned()).collect()
-}
-
-fn of_pyproject(text: &str) -> Option<Vec<String>> {
-    let table: Table = text.parse().ok()?;
-    let workspace = table.get("tool")?.get("uv")?.get("workspace")?;
-    let list = |key| workspace.get(key).and_then(toml::Value::as_array).into_iter().flatten().filter_map(toml::Value::as_str);
-    let excluded = list("exclude").map(|pattern| format!("!{pattern}"));
-    Some(list("members").map(str::to_owned).chain(excluded).collect())
 }
 
 /// Returns the directories that a pattern matches. `*` and `**` stand for one directory of any name.

@@ -29,6 +29,7 @@ type Row = (&'static str, &'static str, &'static [&'static str]);
 
 /// The build files. The first of several rows with one name counts.
 const ROWS: &[Row] = &[
+    ("manage.py", "django", &["python3", "manage.py", "test"]),
     ("tox.ini", "tox", &["tox"]),
     ("tox.toml", "tox", &["tox"]),
     ("noxfile.py", "nox", &["nox"]),
@@ -64,6 +65,9 @@ const WORKFLOWS: &str = ".github/workflows";
 /// What `npm init` writes for a package without tests.
 const NO_TEST: &str = "no test specified";
 
+/// The end of the name of a notebook of Jupyter.
+const NOTEBOOK: &str = ".ipynb";
+
 /// How many levels below a directory tests of Python are looked for.
 const DEPTH: usize = 3;
 
@@ -93,7 +97,7 @@ pub fn propose(files: &dyn ProjectFiles) -> Vec<ProposedCheck> {
 /// the tests of members of its workspace and of packages below the root that the root's tools do not reach, and steps of its CI.
 pub fn uncovered(files: &dyn ProjectFiles, checks: &[RunCommand<'_>]) -> Vec<ProposedCheck> {
     let mut all: Vec<ProposedCheck> = propose_in(files, "");
-    let is_proposed = |runner: &TaskRunner| all.iter().any(|one| one.argv[0] == runner.call[0]);
+    let is_proposed = |runner: &TaskRunner| all.iter().any(|one| one.argv[0].rsplit('/').next() == Some(runner.call[0]));
     let further: Vec<&TaskRunner> = TASK_RUNNERS.iter().filter(|runner| !is_proposed(runner)).collect();
     for runner in further {
         let test = (runner.read)(files, "").into_iter().find(|command| command.name == "test");
@@ -201,10 +205,20 @@ fn propose_in(files: &dyn ProjectFiles, directory: &str) -> Vec<ProposedCheck> {
     for (script, _) in scripts(files, directory).iter().filter(|(name, text)| is_check(name) && !text.contains(NO_TEST)) {
         found.push(of_script(script, directory));
     }
+    for name in files.names(directory).iter().filter(|name| name.ends_with(NOTEBOOK)) {
+        let because = format!("the notebook `{}`", within(directory, name));
+        found.push(proposal(because, directory, name.trim_end_matches(NOTEBOOK), &["jupyter", "execute", name]));
+    }
     if let Some(tests) = python_tests(files, directory) {
         let below = tests.strip_prefix(directory).unwrap_or(&tests).trim_start_matches('/');
         let runner = python_test_runner();
         found.push(proposal(format!("tests in `{tests}`"), directory, runner, &["python", "-m", runner, below]));
+    }
+    for one in &mut found {
+        let installed = format!(".venv/bin/{}", one.argv[0]);
+        if files.exists(&within(directory, &installed)) {
+            one.argv[0] = installed;
+        }
     }
     found
 }
@@ -359,6 +373,16 @@ mod tests {
         assert_eq!(proposed(&[("gradlew", ""), ("build.gradle", "")]), ["`gradlew`||gradle|./gradlew check"]);
         assert_eq!(proposed(&[(".rspec", "")]), ["`.rspec`||rspec|bundle exec rspec"]);
         assert_eq!(proposed(&[("phpunit.xml.dist", "")]), ["`phpunit.xml.dist`||phpunit|vendor/bin/phpunit"]);
+    }
+
+    #[test]
+    fn django_and_notebooks_have_their_usual_commands() {
+        let django = "`manage.py`||django|python3 manage.py test";
+        assert_eq!(proposed(&[("manage.py", ""), ("shop/tests.py", ""), ("requirements.txt", "django\n")]), [django]);
+        let notebook = "the notebook `analysis.ipynb`||analysis|jupyter execute analysis.ipynb";
+        assert_eq!(proposed(&[("analysis.ipynb", "{}"), ("data.csv", "")]), [notebook]);
+        let own = [("manage.py", ""), (".venv/bin/python3", ""), ("requirements.txt", "django\n")];
+        assert_eq!(proposed(&own), ["`manage.py`||django|.venv/bin/python3 manage.py test"]);
     }
 
     #[test]
