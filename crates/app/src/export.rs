@@ -33,12 +33,17 @@ pub struct ExportQuestion<'a> {
     pub run: Option<&'a str>,
     /// Whether a run about another tree or plan than the present ones is refused.
     pub fresh: bool,
-    /// The form of the text; the run is copied if `None`.
-    pub format: Option<ExportFormat>,
+    pub form: ExportForm<'a>,
     /// The new directory or archive of a copy, or the file of a text.
-    pub to: Option<&'a Path>,
-    /// The file with a checkpoint to which the copy's proof leads.
-    pub anchor: Option<&'a Path>,
+    pub place: Option<&'a Path>,
+}
+
+/// What a run becomes.
+#[derive(Debug, Clone, Copy)]
+pub enum ExportForm<'a> {
+    Text(ExportFormat),
+    /// A copy, and the file with a checkpoint to which its proof leads.
+    Copy(Option<&'a Path>),
 }
 
 /// What was exported.
@@ -66,7 +71,7 @@ pub fn export(environment: &Environment, question: &ExportQuestion<'_>) -> Resul
         return Err(from_prune_reason(&run.run_id, why));
     }
     // A run that is named is meant, whatever the project is now.
-    if question.fresh || (question.format.is_some() && question.run.is_none()) {
+    if question.fresh || (matches!(question.form, ExportForm::Text(_)) && question.run.is_none()) {
         let other = is_about_other_content(&mut archive, &project, &run, environment, &root)?;
         if let Some(what) = other {
             let what = format!("{} is about {what}", run.run_id);
@@ -78,18 +83,21 @@ pub fn export(environment: &Environment, question: &ExportQuestion<'_>) -> Resul
             environment.note(&format!("note: {what}; `--fresh` exports nothing then"));
         }
     }
-    let to = question.to.map(|to| environment.absolute(to));
-    if let Some(format) = question.format {
-        let redactor = environment.outgoing_redactor().in_project(&root.to_string_lossy());
-        return export_text(&mut archive, &project, &run, format, &redactor, to);
-    }
+    let to = question.place.map(|to| environment.absolute(to));
+    let anchor = match question.form {
+        ExportForm::Copy(anchor) => anchor,
+        ExportForm::Text(format) => {
+            let redactor = environment.outgoing_redactor().in_project(&root.to_string_lossy());
+            return export_text(&mut archive, &project, &run, format, &redactor, to);
+        }
+    };
     let to = to.unwrap_or_else(|| default_place(&root, &environment.absolute(Path::new("."))).join(run.run_id.as_str()));
     if to.symlink_metadata().is_ok() {
         return Err(CommandError::new(CommandExit::Usage, format!("`{}` is there already", to.display()))
             .hint("name a directory or file that is not there: `--to PATH`"));
     }
     let store = Store::open(environment.state_root())?;
-    let anchored = question.anchor.map(|file| checkpoint_in(&environment.absolute(file))).transpose()?;
+    let anchored = anchor.map(|file| checkpoint_in(&environment.absolute(file))).transpose()?;
     let checkpoint = anchored.as_ref().map(SignedCheckpoint::checkpoint);
     let key = export_run(&store, &project, (&run.task, &run.run_id), &to, checkpoint)?;
     Ok(Exported::Copy { to, key: key.id() })

@@ -2,7 +2,7 @@
 
 use crate::cli::evidence_arguments::ExportOptions;
 use crate::cli::render;
-use proctor_app::export::{ExportQuestion, Exported, export};
+use proctor_app::export::{ExportForm, ExportQuestion, Exported, export};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
 
@@ -11,9 +11,8 @@ pub(crate) fn execute(options: &ExportOptions, environment: &Environment) -> Res
         project: &options.project,
         run: options.run.as_deref(),
         fresh: options.fresh,
-        format: options.format,
-        to: options.to.as_deref(),
-        anchor: options.anchor.as_deref(),
+        form: options.format.map_or(ExportForm::Copy(options.anchor.as_deref()), ExportForm::Text),
+        place: options.to.as_deref(),
     };
     match export(environment, &question)? {
         Exported::Text(text) => render::text(&text),
