@@ -15,7 +15,7 @@ import sys
 # takes code out. A crate that is missing here fails the check, and so does one that is here and no longer exists.
 LIMITS = {
     "api": 1_880,
-    "app": 10_190,
+    "app": 10_890,
     "evidence": 16_610,
     "git": 1_970,
     "govern": 2_340,
@@ -23,7 +23,7 @@ LIMITS = {
     "lsp": 750,
     "model": 6_870,
     "plan": 15_660,
-    "proctor": 10_700,
+    "proctor": 10_120,
     "project": 13_230,
     "prove": 3_200,
     "remote": 1_460,

@@ -41,11 +41,15 @@ def needs_interpreter(program):
 
 
 def write_archive(path, files):
-    """Writes a `.tar.gz` of files, given as `{name: (bytes, mode)}`. The same files give the same bytes."""
+    """Writes a `.tar.gz` of files, given as `{name: (bytes, mode)}`, and of links: `{name: (target, None)}`. The same give the same bytes."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive:
         for name, (data, mode) in files.items():
             entry = tarfile.TarInfo(name)
+            if mode is None:
+                entry.type, entry.linkname = tarfile.SYMTYPE, data
+                archive.addfile(entry)
+                continue
             entry.size, entry.mode = len(data), mode
             archive.addfile(entry, io.BytesIO(data))
     path.write_bytes(gzip.compress(packed.getvalue(), mtime=0))

@@ -3,8 +3,8 @@
 #
 #   sh install.sh [--to DIRECTORY] [--signers FILE]
 #
-# Checks the signature of SHA256SUMS by `ssh-keygen`, the archive's checksum by it, and puts `proctor` and `proctor-verify` into DIRECTORY
-# (~/.local/bin). The key is the one below. Who gives you another script can give you another key: take the key from a place that you
+# Checks the signature of SHA256SUMS by `ssh-keygen`, the archive's checksum by it, and puts `proctor`, `proctor-govern` and `proctor-verify` into
+# DIRECTORY (~/.local/bin). The key is the one below. Who gives you another script can give you another key: take the key from a place that you
 # trust, as a line of an allowed-signers file for the name `release`, and name that FILE. Sends nothing anywhere.
 set -eu
 
@@ -52,6 +52,7 @@ for program in proctor proctor-verify; do
   chmod 755 "$to/.$program.new"
 done
 for program in proctor proctor-verify; do mv -f "$to/.$program.new" "$to/$program"; done
+ln -sf proctor "$to/proctor-govern"
 echo "installed $("$to/proctor" --version) in $to"
 case :$PATH: in
   *:"$to":*) ;;

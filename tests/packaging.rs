@@ -190,6 +190,7 @@ fn the_script_installs_what_was_signed_by_the_expected_key_and_nothing_else() {
     release.write("SHA256SUMS", &sums);
     let installed = release.install(&[]);
     assert!(installed.1 && installed.0.starts_with("installed small 1 in "), "{}", installed.0);
+    assert_eq!(printed(&mut Command::new(release.directory.join("bin/proctor-govern"))), "small 1\n");
     assert!(release.install(&[]).1, "a second time");
 }
 
@@ -211,6 +212,9 @@ fn the_wrapper_for_npm_ends_as_the_program_ends() {
     fs::copy("/bin/sh", platform.join("proctor")).expect("a copy");
     let ended = start(&["-c", "echo \"$1\"; exit 3", "name", "a word"]);
     assert_eq!((ended.status.code(), ended.stdout.as_slice()), (Some(3), &b"a word\n"[..]));
+    let other = wrapper.join("proctor-govern");
+    std::os::unix::fs::symlink("proctor.js", &other).expect("the directory is ours");
+    assert_eq!(printed(Command::new("node").arg(other).args(["-c", "echo $0"])), "proctor-govern\n");
     let stopped = start(&["-c", "kill -TERM $$"]);
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&stopped.status), Some(15), "{stopped:?}");
 }
@@ -241,6 +245,7 @@ fn the_packages_for_npm_are_named_by_the_machines_of_their_programs() {
     };
     for (name, cpu) in [("proctor-bin-linux-x64", "x64"), ("proctor-bin-linux-arm64", "arm64")] {
         assert_eq!(read(name)["cpu"][0], cpu);
+        assert_eq!(read(name)["bin"], serde_json::json!({ "proctor": "bin/proctor", "proctor-govern": "bin/proctor" }));
         assert_eq!(read("proctor-bin")["optionalDependencies"][name], env!("CARGO_PKG_VERSION"));
     }
     // A package has no other page, so its README leads to none.
@@ -385,6 +390,8 @@ fn a_wheel_brings_the_program_and_no_module() {
     let installed = environment.join("bin/proctor");
     assert_eq!(fs::read(&installed).expect("the program"), fs::read(&program).expect("the program"));
     assert!(printed(Command::new(&installed).arg("--version")).starts_with("proctor "));
+    let govern = environment.join("bin/proctor-govern");
+    assert!(printed(Command::new(&govern).arg("--version")).starts_with("proctor-govern "));
     let questions = "import base64, hashlib, importlib.metadata, importlib.util, json\n\
          distribution = importlib.metadata.distribution('proctor-bin')\n\
          assert importlib.util.find_spec('proctor') is None and importlib.util.find_spec('proctor_bin') is None\n\
@@ -399,7 +406,7 @@ fn a_wheel_brings_the_program_and_no_module() {
     assert!(answered.trim_end().ends_with(env!("CARGO_PKG_VERSION")), "{answered}");
     pip(&["install".as_ref(), "--no-index".as_ref(), "--force-reinstall".as_ref(), wheel.as_os_str()]);
     pip(&["uninstall".as_ref(), "--yes".as_ref(), "proctor-bin".as_ref()]);
-    assert!(!installed.exists(), "pip removes what it brought");
+    assert!(!installed.exists() && !govern.exists(), "pip removes what it brought");
 }
 
 /// A Debian package under a real service manager. Its store and keys outlive it.

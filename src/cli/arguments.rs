@@ -13,13 +13,13 @@ use crate::cli::help::{self, group_commands};
 use crate::cli::history_arguments::{HistoryOptions, LogOptions};
 use crate::cli::hook_arguments::HookOptions;
 use crate::cli::project_place::{ProjectPlace, ValueOptions};
-use crate::cli::render;
-use crate::cli::review_arguments::{GovernOptions, ReviewOptions};
+use crate::cli::review_arguments::{GOVERN, GovernOptions, ReviewOptions};
 use crate::cli::screen::FailuresShown;
 use crate::cli::service_arguments::{
     LspOptions, McpOptions, OpenOptions, RequestOptions, ServiceOptions, StatusOptions, WaitOptions,
 };
 use crate::cli::specification_arguments::{ApproveOptions, CheckOptions, PlanOptions};
+use crate::cli::{environment, render};
 use proctor_model::{NextNode, Phase};
 use proctor_project::IdentityAnswer;
 
@@ -40,7 +40,10 @@ macro_rules! commands {
         /// The commands; `help.rs` says in which group each is listed.
         #[derive(Debug, Subcommand)]
         pub(crate) enum Command {
-            $($name($options)),+
+            $($name($options),)+
+            /// What the program does under its other name, [`GOVERN`].
+            #[command(skip)]
+            Govern(GovernOptions),
         }
 
         impl Command {
@@ -84,7 +87,6 @@ commands!(
     Plan(PlanOptions),
     Approve(ApproveOptions),
     Review(ReviewOptions),
-    Govern(GovernOptions),
     Gate(GateOptions),
     Prove(ProveOptions),
     Attest(AttestOptions),
@@ -447,6 +449,9 @@ impl Command {
 impl Arguments {
     /// Parses the arguments with which this process was started.
     pub(crate) fn read() -> Result<Self, clap::Error> {
+        if environment::is_called(GOVERN) {
+            return Ok(Self { command: Command::Govern(GovernOptions::try_parse()?) });
+        }
         Self::parse(std::env::args_os().collect(), render::note)
     }
 
@@ -502,6 +507,7 @@ mod tests {
             (&["checkpoint", "--proof", "42"], "`proctor key checkpoint`"),
             (&["archive", "--days", "30"], "`proctor prune` removes"),
             (&["tasks", "init"], "write `proctor init --tasks`"),
+            (&["govern", "--list"], "write `proctor-govern`"),
             (&["daemon"], "`proctor service daemon`"),
             (&["install"], "write `proctor hook install` or `proctor service install`"),
             (&["add", "shop"], "`proctor service add`"),
@@ -521,5 +527,6 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Arguments::command().debug_assert();
+        GovernOptions::command().debug_assert();
     }
 }

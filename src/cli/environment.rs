@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cli::render;
 use crate::cli::style::Style;
@@ -23,6 +23,11 @@ pub(crate) fn is_launcher() -> bool {
 pub(crate) fn held_network() -> Option<String> {
     let mut arguments = std::env::args_os().skip(1);
     (arguments.next()? == proctor_sandbox::process::NETWORK_ARGUMENT).then(|| arguments.next()?.into_string().ok()).flatten()
+}
+
+/// Returns whether this process was started under a name of the program, which is linked under several.
+pub(crate) fn is_called(name: &str) -> bool {
+    std::env::args_os().next().is_some_and(|program| Path::new(&program).file_name().is_some_and(|called| called == name))
 }
 
 /// Returns whether an agent has started this process as a hook. Its arguments may be those of another version.

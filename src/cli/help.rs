@@ -24,7 +24,7 @@ const GROUPS: &[Group] = &[
     Group { heading: "Evidence", commands: &["prove", "gate", "attest", "verify", "export", "key", "prune"] },
     Group { heading: "Service", commands: &["service"] },
     Group { heading: "Tasks, agents", commands: &["check", "approve", "tdd", "request", "hook", "mcp", "lsp"] },
-    Group { heading: "Reviews", commands: &["review", "govern"] },
+    Group { heading: "Reviews", commands: &["review"] },
     Group { heading: "Printed data", commands: &["generate"] },
 ];
 
@@ -67,6 +67,7 @@ const GONE: &[(&str, &str)] = &[
         "archive",
         "runs are kept as directories; `proctor export RUN --output RUN.tar.zst` packs a copy of one, `proctor prune` removes old ones",
     ),
+    ("govern", "write `proctor-govern` with the same options"),
     ("tasks", "write `proctor init --tasks`"),
 ];
 

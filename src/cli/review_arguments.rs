@@ -1,8 +1,11 @@
-//! The arguments of `review` and `govern`. The doc comments are the help texts.
+//! The arguments of `proctor review` and of `proctor-govern`. The doc comments are the help texts.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Parser};
+
+/// The name under which the program runs the issue workflow.
+pub(crate) const GOVERN: &str = "proctor-govern";
 
 /// Ask a reviewer for a verdict, and go on only with an explicit Yes
 ///
@@ -10,6 +13,8 @@ use clap::Args;
 /// `Ready to merge? With fixes` reject. Without a verdict it is asked once more, and never again. It is isolated and kept as evidence.
 ///
 /// Exit codes: 0 APPROVED, 1 REJECTED, 3 INDETERMINATE (a person must look), 5 the project changed meanwhile.
+///
+/// `proctor-govern` asks models for the draft and the review of an issue.
 ///
 /// Examples:
 ///   proctor review --prompt review.md --command ./reviewer
@@ -44,12 +49,12 @@ pub(crate) struct ReviewOptions {
 /// reviewer is configured; 130, 143 it waits because of a signal.
 ///
 /// Examples:
-///   proctor govern --brief ideas/saved-searches.md
-///   proctor govern --brief ideas/saved-searches.md --repo owner/name
-///   proctor govern --resume saved-searches
-///   proctor govern --list
-#[derive(Debug, Args)]
-#[command(verbatim_doc_comment)]
+///   proctor-govern --brief ideas/saved-searches.md
+///   proctor-govern --brief ideas/saved-searches.md --repo owner/name
+///   proctor-govern --resume saved-searches
+///   proctor-govern --list
+#[derive(Debug, Parser)]
+#[command(name = GOVERN, version, max_term_width = 120, verbatim_doc_comment)]
 pub(crate) struct GovernOptions {
     /// The brief: what you want, in your words
     #[arg(long, value_name = "FILE", required_unless_present_any = ["resume", "list"])]

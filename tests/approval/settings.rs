@@ -493,7 +493,7 @@ fn evidence_is_removed_and_a_model_is_consulted_by_approved_settings_only() {
     let models = "[govern.drafter]\ncommand = [\"touch\", \"../shared/asked\"]\n[govern.reviewer]\ncommand = [\"true\"]\n";
     project.save("proctor.toml", &format!("{CHECK}[evidence]\nkeep_runs = 1\n[sandbox]\nmode = \"off\"\n{models}"));
     project.command(Path::new("git"), ["init", "-q"]).success();
-    let governed = project.proctor(["govern", "--brief", "brief.md"]).status(3);
+    let governed = project.govern(["--brief", "brief.md"]).status(3);
     assert!(governed.stderr.contains("sandbox: mode: \"off\" instead of \"auto\""), "{}", governed.snapshot());
     assert!(!project.shared("asked").exists());
 }

@@ -272,6 +272,11 @@ impl Project {
         self.command(proctor(), arguments)
     }
 
+    /// Prepares a command of `proctor-govern` in the project's directory.
+    pub(crate) fn govern(&self, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Invocation<'_> {
+        self.command(Path::new(env!("CARGO_BIN_EXE_proctor-govern")), arguments)
+    }
+
     /// Prepares any command in the project's directory, with the environment that `proctor` commands get.
     pub(crate) fn command(&self, program: &Path, arguments: impl IntoIterator<Item: AsRef<OsStr>>) -> Invocation<'_> {
         let mut command = Command::new(program);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::docs::generated::{COMMAND_LINE, helps};
+use crate::docs::generated::{COMMAND_LINE, GOVERN, helps, typed};
 use crate::docs::{Block, blocks, pages};
 
 #[test]
@@ -22,18 +22,18 @@ fn a_page_that_people_write_speaks_of_every_command() {
         .filter(|page| page.path != COMMAND_LINE && page.path != "CHANGELOG.md")
         .map(|page| page.text)
         .collect();
-    for name in helps().iter().filter_map(|(path, _)| path.first()) {
-        let text = format!("proctor {name}");
+    for text in helps().iter().filter_map(|(path, _)| Some(typed(path.get(..1)?))) {
         assert!(pages.iter().any(|page| page.contains(&text)), "no page speaks of `{text}`");
     }
 }
 
-/// Returns the words after `proctor` of every command of the `sh` blocks.
+/// Returns the words after `proctor` of every command of the `sh` blocks, and all words of those of `proctor-govern`.
 fn commands(blocks: &[Block]) -> Vec<Vec<String>> {
     let lines = blocks.iter().filter(|block| block.language == "sh").flat_map(|block| block.text.lines());
     let parts = lines.flat_map(|line| line.split(" #").next().unwrap_or_default().split(['|', '&', ';', '>']));
     let words = parts.map(|part| part.split_whitespace().skip_while(|word| *word == "$").map(str::to_owned).collect::<Vec<_>>());
-    words.filter(|words| words.first().is_some_and(|word| word == "proctor")).map(|words| words[1..].to_vec()).collect()
+    let is_ours = |words: &Vec<String>| words.first().is_some_and(|word| word == "proctor" || word == GOVERN);
+    words.filter(is_ours).map(|words| words[usize::from(words[0] == "proctor")..].to_vec()).collect()
 }
 
 /// Returns the part of a command that is in no help text. None: every part is known.

@@ -35,8 +35,7 @@ fn the_page_of_the_command_line_is_made_of_the_help_texts() {
     common.iter().for_each(|part| text.push_str(&format!("{part}\n")));
     text.push_str("```\n");
     for ((path, _), parts) in helps.iter().zip(&parts) {
-        let name: String = path.iter().map(|word| format!(" {word}")).collect();
-        text.push_str(&format!("\n## proctor{name}\n\n```text\n{}```\n", own_text(parts, &common)));
+        text.push_str(&format!("\n## {}\n\n```text\n{}```\n", typed(path), own_text(parts, &common)));
     }
     compare_page(COMMAND_LINE, &text);
 }
@@ -186,8 +185,17 @@ fn compare_page(path: &str, text: &str) {
     assert!(page == text, "`{path}` is not up to date: PROCTOR_UPDATE_HELP=1 cargo test --test integration -- readme docs");
 }
 
+/// The program with the issue workflow, which has no commands.
+pub(crate) const GOVERN: &str = "proctor-govern";
+
+/// Returns what is typed to reach a help text of [`helps`].
+pub(crate) fn typed(path: &[String]) -> String {
+    let program = if path.first().is_some_and(|word| word == GOVERN) { "" } else { "proctor " };
+    format!("{program}{}", path.join(" ")).trim_end().to_owned()
+}
+
 /// Returns the help text of the program and of every command. A command follows directly after the command that lists
-/// it.
+/// it. The last is that of `proctor-govern`.
 pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
     let project = Project::new();
     let mut helps: Vec<(Vec<String>, String)> = Vec::new();
@@ -199,6 +207,7 @@ pub(crate) fn helps() -> Vec<(Vec<String>, String)> {
         helps.push((path, help));
     }
     assert!(helps.len() > 1, "`proctor --help` lists no command:\n{}", helps[0].1);
+    helps.push((vec![GOVERN.to_owned()], project.govern(["--help"]).success().stdout));
     helps
 }
 

@@ -134,7 +134,7 @@ fn s040_without_a_tracker_that_knows_us_nothing_begins() {
 #[test]
 fn where_nobody_can_be_asked_it_waits_with_3_and_a_pipe_answers_nothing() {
     let scene = Scene::new();
-    let output = scene.project.proctor(["govern", "--brief", "ideas/notes.md"]).status(3);
+    let output = scene.project.govern(["--brief", "ideas/notes.md"]).status(3);
     assert!(output.stderr.contains("nobody is at a terminal") && output.stderr.contains("--resume notes"), "{}", output.stderr);
     assert_eq!((scene.asked("drafter"), scene.asked("reviewer")), (1, 0));
     let mut terminal = scene.resume();

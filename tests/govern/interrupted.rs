@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::common::{expect_all_to_be_gone, family_of};
 use crate::govern::scene::{APPROVE, BOUND, COLLISION, DRAFT, RECOVER, SEND, Scene, ended, say};
 
-const AGAIN: &str = "go on with `proctor govern --resume notes`";
+const AGAIN: &str = "go on with `proctor-govern --resume notes`";
 
 #[test]
 fn a_signal_at_a_gate_is_no_answer_and_the_same_is_asked_again() {
@@ -125,9 +125,9 @@ fn bytes_that_are_no_text_are_no_answer_and_the_question_is_asked_again() {
 #[test]
 fn the_list_says_what_waits_for_whom_and_how_to_go_on() {
     let scene = Scene::new();
-    let listed = || scene.project.proctor(["govern", "--list", "--json"]).success().json();
+    let listed = || scene.project.govern(["--list", "--json"]).success().json();
     assert_eq!(listed(), json!({ "schema": "proctor-workflows-v1", "workflows": [] }));
-    let output = scene.project.proctor(["govern", "--list"]).success();
+    let output = scene.project.govern(["--list"]).success();
     assert!(output.stderr.contains("no workflow waits"), "{}", output.stderr);
 
     scene.put("tracker/fail", "");
@@ -136,7 +136,7 @@ fn the_list_says_what_waits_for_whom_and_how_to_go_on() {
     let waiting = listed()["workflows"][0].clone();
     assert_eq!((&waiting["slug"], &waiting["node"], &waiting["gate"]), (&json!("notes"), &json!("N5"), &json!("VERDICT")));
     assert_eq!((&waiting["verdict"], &waiting["drafts"], &waiting["issue"]), (&json!("APPROVE"), &json!(1), &json!(null)));
-    assert_eq!(waiting["next"], json!(["proctor", "govern", "--resume", "notes"]));
+    assert_eq!(waiting["next"], json!(["proctor-govern", "--resume", "notes"]));
     assert!(waiting["since"].as_str().is_some_and(|since| since.ends_with('Z')), "{waiting}");
     terminal.press("A\n");
     terminal.wait_for(RECOVER, BOUND);
@@ -145,19 +145,19 @@ fn the_list_says_what_waits_for_whom_and_how_to_go_on() {
 
     let before = listed();
     assert_eq!((&before["workflows"][0]["node"], &before["workflows"][0]["gate"]), (&json!("N6"), &json!("FAILURE")));
-    let output = scene.project.proctor(["govern", "--list"]).success();
+    let output = scene.project.govern(["--list"]).success();
     let expected =
-        "  waits for your answer: retry, edit, abort (the verdict is APPROVE); go on with `proctor govern --resume notes`\n";
+        "  waits for your answer: retry, edit, abort (the verdict is APPROVE); go on with `proctor-govern --resume notes`\n";
     assert!(output.stdout.starts_with("notes · N6 · since ") && output.stdout.ends_with(expected), "{}", output.stdout);
     assert_eq!(listed(), before, "looking changes nothing");
     let mut terminal = scene.resume();
     say(&mut terminal, RECOVER, "R");
     ended(terminal, 0);
     assert_eq!(listed()["workflows"], json!([]));
-    let over = scene.project.proctor(["govern", "--resume", "notes"]).status(1);
+    let over = scene.project.govern(["--resume", "notes"]).status(1);
     assert!(over.stderr.contains("it is over") && over.stderr.contains("docs/audit/done/62-notes"), "{}", over.stderr);
-    scene.project.proctor(["govern", "--list", "--resume", "notes"]).status(2);
-    scene.project.proctor(["govern", "--brief", "ideas/notes.md", "--json"]).status(2);
+    scene.project.govern(["--list", "--resume", "notes"]).status(2);
+    scene.project.govern(["--brief", "ideas/notes.md", "--json"]).status(2);
 }
 
 #[test]

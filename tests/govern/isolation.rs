@@ -40,7 +40,7 @@ fn a_model_reaches_neither_the_tracker_nor_its_tokens_nor_anything_outside_of_it
     for model in ["drafter", "reviewer"] {
         scene.put(&format!("models/{model}/hook"), &CURIOUS.replace("ROOT", &root).replace("OUTSIDE", wrote));
     }
-    let mut terminal = scene.project.proctor(["govern", "--brief", "ideas/notes.md"]).env("GH_TOKEN", "secret").at_terminal();
+    let mut terminal = scene.project.govern(["--brief", "ideas/notes.md"]).env("GH_TOKEN", "secret").at_terminal();
     say(&mut terminal, SEND, "S");
     say(&mut terminal, APPROVE, "A");
     ended(terminal, 0);
@@ -64,7 +64,7 @@ fn where_namespaces_cannot_be_had_the_trail_says_so_and_landlock_keeps_tokens_an
     fs::create_dir_all(scene.project.root().join("home/.config/gh")).expect("made");
     fs::write(scene.project.root().join("home/.config/gh/hosts.yml"), "oauth_token: secret\n").expect("made");
     scene.put("models/drafter/hook", &CURIOUS.replace("ROOT", &root).replace("OUTSIDE", "echo wrote"));
-    let invocation = scene.project.proctor(["govern", "--brief", "ideas/notes.md"]).env("PROCTOR_TEST_ISOLATION", "landlock");
+    let invocation = scene.project.govern(["--brief", "ideas/notes.md"]).env("PROCTOR_TEST_ISOLATION", "landlock");
     let mut terminal = invocation.at_terminal();
     terminal.wait_for(SEND, BOUND);
     assert_eq!(scene.got("models/drafter/found"), "");

@@ -49,7 +49,7 @@ fn carry_on_dying(scene: &Scene, first: u32) -> u32 {
     let mut arguments = vec!["--brief", "ideas/notes.md"];
     loop {
         let point = 1 + (first + deaths) % LONGEST_LIFE;
-        let invocation = scene.project.proctor(["govern"]).arguments(&arguments);
+        let invocation = scene.project.govern(&arguments);
         let terminal = invocation.env("PROCTOR_TEST_DIE_AT_POINT", point.to_string()).at_terminal();
         let output = answer_until_the_end(terminal);
         match output.status {

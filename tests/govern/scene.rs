@@ -161,7 +161,7 @@ impl Scene {
     }
 
     pub(super) fn govern(&self, arguments: &[&str]) -> Terminal<'_> {
-        self.project.proctor(["govern"]).arguments(arguments).at_terminal()
+        self.project.govern(arguments).at_terminal()
     }
 
     /// Runs a new workflow up to the second gate.

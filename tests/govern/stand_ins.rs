@@ -13,7 +13,7 @@ fn what_the_page_shows_with_stand_ins_files_an_issue() {
         project = project.env(format!("GIT_AUTHOR_{name}"), value).env(format!("GIT_COMMITTER_{name}"), value);
     }
     project.command(Path::new("/bin/sh"), ["-euc", &script("govern")]).success();
-    let mut terminal = project.proctor(["govern", "--brief", "idea.md"]).directory("demo").at_terminal();
+    let mut terminal = project.govern(["--brief", "idea.md"]).directory("demo").at_terminal();
     let shown = say(&mut terminal, SEND, "S");
     assert!(shown.contains("# Saved searches"), "the editor shows the draft: {shown}");
     say(&mut terminal, APPROVE, "A");

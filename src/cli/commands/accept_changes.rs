@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::cli::commands::anchor::from_git_error;
-use crate::cli::commands::{approve, attest};
+use crate::cli::commands::approve;
 use crate::cli::{environment, render};
+use proctor_app::attest::{add_patiently, open_attestor};
 use proctor_app::gate::{self, GateAnswer, GateQuestion};
 use proctor_app::project::opening;
 use proctor_app::{CommandError, Environment};
-use proctor_evidence::{ATTESTATIONS, AcceptedChanges, AcceptedOf, Attestor, Store};
+use proctor_evidence::{ATTESTATIONS, AcceptedChanges, AcceptedOf, Store};
 use proctor_git::ObjectId;
 use proctor_model::{CommandExit, Digest};
 use proctor_project::{AcceptedCommit, ProjectRepository, keep_accepted_commit, keep_trusted_tip};
@@ -53,8 +53,7 @@ pub(super) fn accept(
         return Err(CommandError::new(CommandExit::NoFreshVerdict, format!("`{told}` cannot be told to others as it is"))
             .hint("name it without absolute paths, secrets and names of people and machines"));
     }
-    let store = Store::open(environment.state_root())?;
-    let attestor = Attestor::open(&store, clock::now())?;
+    let attestor = open_attestor(environment)?;
     refuse_unnamed_key(answer, repository, question, environment, root, attestor.key())?;
     ask(&changes, answer, environment)?;
     let mut lines = Vec::new();
@@ -63,7 +62,7 @@ pub(super) fn accept(
         let below = repository.below.clone();
         let accepted = AcceptedChanges { of, below, changes, key: attestor.key(), accepted: clock::now() };
         let line = attestor.sign(&accepted.to_statement());
-        attest::add_patiently(root, object, (std::slice::from_ref(&line), None)).map_err(|error| from_git_error(&error))?;
+        add_patiently(root, object, (std::slice::from_ref(&line), None))?;
         lines.push(line);
     }
     render::line(&format!("accepted · {ATTESTATIONS} · tree {}", &answer.git_tree.hex()[..12]));

@@ -1,4 +1,4 @@
-//! Asks the person at the gates of `proctor govern`. A gate is a question that only a person answers: the editor opens
+//! Asks the person at the gates of `proctor-govern`. A gate is a question that only a person answers: the editor opens
 //! the texts, and the terminal reads the answer.
 
 use std::ffi::OsString;

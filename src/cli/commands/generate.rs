@@ -10,6 +10,7 @@ use clap_complete::Shell;
 use crate::cli::arguments::Arguments;
 use crate::cli::commands::tree;
 use crate::cli::generate_arguments::{GenerateOptions, GenerateVerb, SchemaSubject, ShellName};
+use crate::cli::review_arguments::{GOVERN, GovernOptions};
 use crate::cli::{render, schemas};
 use proctor_app::{CommandError, Environment};
 use proctor_model::CommandExit;
@@ -29,6 +30,7 @@ pub(crate) fn execute(options: &GenerateOptions, environment: &Environment) -> R
             };
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Arguments::command(), "proctor", &mut script);
+            clap_complete::generate(shell, &mut GovernOptions::command(), GOVERN, &mut script);
             render::text(&String::from_utf8_lossy(&script));
         }
         GenerateVerb::Schema(options) => render::text(match options.what {
@@ -45,7 +47,9 @@ pub(crate) fn execute(options: &GenerateOptions, environment: &Environment) -> R
 }
 
 fn write_manual_pages(directory: &Path) -> Result<(), CommandError> {
-    fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(Arguments::command(), directory)).map_err(|error| {
+    let pages_of = |program| clap_mangen::generate_to(program, directory);
+    let written = fs::create_dir_all(directory).and_then(|()| pages_of(Arguments::command()));
+    written.and_then(|()| pages_of(GovernOptions::command())).map_err(|error| {
         CommandError::caused(CommandExit::Usage, format!("failed to write manual pages into `{}`", directory.display()), &error)
             .hint("name a directory that you may write in")
     })?;

@@ -1,4 +1,4 @@
-//! `proctor govern`: runs the issue workflow at a terminal.
+//! `proctor-govern`: runs the issue workflow at a terminal.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -147,9 +147,9 @@ impl EndedWorkflow {
     fn again(&self) -> String {
         let slug = &self.slug;
         if self.is_kept {
-            format!("nothing is lost; go on with `proctor govern --resume {slug}`")
+            format!("nothing is lost; go on with `proctor-govern --resume {slug}`")
         } else {
-            "nothing was made; begin again with `proctor govern --brief FILE`".to_owned()
+            "nothing was made; begin again with `proctor-govern --brief FILE`".to_owned()
         }
     }
 }

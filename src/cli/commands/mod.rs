@@ -2,7 +2,6 @@
 
 mod accept_changes;
 pub(crate) mod add;
-pub(crate) mod anchor;
 pub(crate) mod approve;
 mod at_gates;
 pub(crate) mod attest;

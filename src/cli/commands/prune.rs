@@ -1,60 +1,17 @@
 //! `proctor prune`: removes the evidence of old runs, as far as the project exceeds its limits on kept evidence, and snapshots that
 //! nothing uses.
 
-use std::collections::BTreeSet;
-
 use crate::cli::evidence_arguments::PruneOptions;
 use crate::cli::{render, screen};
-use proctor_app::project::{opening, setup};
-use proctor_app::refusals::not_approved_error;
-use proctor_app::{CommandError, Environment};
-use proctor_model::{CommandExit, HealthProblem, PlanSettings, ProjectId};
-use proctor_plan::config::judged_settings;
-use proctor_project::{
-    ProjectScope, PruningOutcome, RemovedSnapshots, SnapshotsToRemove, make_room, plan_pruning, prune, remove_snapshots,
-};
-
-/// The beginning of the names of the settings by which evidence is removed.
-const EVIDENCE_SETTINGS: &str = "evidence";
+use proctor_app::{CommandError, Environment, prune};
+use proctor_model::CommandExit;
+use proctor_project::{PruningOutcome, RemovedSnapshots, SnapshotsToRemove};
 
 pub(crate) fn execute(options: &PruneOptions, environment: &Environment) -> Result<CommandExit, CommandError> {
-    let root = setup::project_root(environment, options.place.path())?;
-    let (configuration, _) = setup::configuration(environment, &root)?;
-    let full = |error: &CommandError| error.trouble().is_some_and(|trouble| trouble.problem == HealthProblem::DiskFull);
-    // Opening the index may have to write it. The reserve is written again when this value is dropped.
-    let mut reserve = None;
-    let (mut archive, project) = match opening::open_registered(environment, &root) {
-        Err(error) if full(&error) && !options.dry_run => {
-            reserve = Some(make_room(environment.state_root())?);
-            opening::open_registered(environment, &root)?
-        }
-        opened => opened?,
-    };
-    let registered = archive.projects()?.into_iter().map(|project| project.id);
-    let registered: BTreeSet<ProjectId> = registered.collect();
-    let settings = opening::settings_of(environment, &root, &configuration)?;
-    if settings.limits.is_unlimited() {
-        render::note("everything is kept: set `keep_runs`, `keep_days` or `max_bytes` in `[evidence]` of proctor.toml");
-    }
-    if !options.dry_run {
-        let judged = PlanSettings { now: judged_settings(&configuration), allowed: configuration.allowed.clone() };
-        let unapproved = archive.unapproved_settings(&project, &judged, EVIDENCE_SETTINGS);
-        if let Some(unapproved) = unapproved? {
-            return Err(not_approved_error(environment, &unapproved));
-        }
-    }
-    drop(reserve);
-    let pruned = if options.dry_run {
-        plan_pruning(environment.state_root(), &project, &settings.limits)
-    } else {
-        let scope = ProjectScope { project, root, asker: environment.asker() };
-        prune(environment.state_root(), &scope, &settings)
-    };
-    lines(&pruned?, options.dry_run).iter().for_each(render::line);
     let wanted = if options.snapshots { SnapshotsToRemove::All } else { SnapshotsToRemove::Unused };
-    let removed = remove_snapshots(environment.state_root(), &registered, wanted, options.dry_run);
-    let removed = removed?;
-    snapshot_lines(&removed, options).iter().for_each(render::line);
+    let pruned = prune::prune(environment, options.place.path(), wanted, options.dry_run)?;
+    lines(&pruned.runs, options.dry_run).iter().for_each(render::line);
+    snapshot_lines(&pruned.snapshots?, options).iter().for_each(render::line);
     Ok(CommandExit::Proceed)
 }
 

@@ -1,9 +1,9 @@
-//! `proctor govern --list`: lists the unfinished workflows of a project from their checkpoints.
+//! `proctor-govern --list`: lists the unfinished workflows of a project from their checkpoints.
 
 use serde::Serialize;
 
 use crate::cli::render;
-use crate::cli::review_arguments::GovernOptions;
+use crate::cli::review_arguments::{GOVERN, GovernOptions};
 use proctor_app::project::{opening, setup};
 use proctor_app::{CommandError, Environment};
 use proctor_govern::governance::{IssueVerdict, WorkflowCounters, WorkflowGate, WorkflowState, WorkflowTurn};
@@ -55,7 +55,7 @@ pub(super) fn execute(options: &GovernOptions, environment: &Environment) -> Res
         return Ok(CommandExit::Proceed);
     }
     if workflows.is_empty() {
-        render::note("no workflow waits: `proctor govern --brief FILE` begins one");
+        render::note("no workflow waits: `proctor-govern --brief FILE` begins one");
     }
     workflows.iter().flat_map(lines).for_each(|line| render::line(&line));
     Ok(CommandExit::Proceed)
@@ -79,7 +79,7 @@ fn described(waiting: WaitingWorkflow) -> WorkflowV1 {
         drafts: counted(|counters| counters.drafts),
         verdicts: counted(|counters| counters.verdicts),
         issue: state.and_then(WorkflowState::issue),
-        next: ["proctor", "govern", "--resume", &waiting.slug].map(str::to_owned).to_vec(),
+        next: [GOVERN, "--resume", &waiting.slug].map(str::to_owned).to_vec(),
         slug: waiting.slug,
     }
 }

@@ -73,7 +73,7 @@ impl WorkflowError {
                 "resume it with the version of proctor that wrote it, or begin again with `--brief` under another name".to_owned()
             }
             Self::NoCheckpoint { done: Some(done), .. } => {
-                format!("it is over, its issue is filed: see `{}`; `proctor govern --list` shows the workflows that wait", done.display())
+                format!("it is over, its issue is filed: see `{}`; `proctor-govern --list` shows the workflows that wait", done.display())
             }
             Self::NoCheckpoint { known, .. } if known.is_empty() => {
                 "begin one with `--brief FILE`; if there is a trail with this name, move it away or choose another name when asked"
@@ -81,11 +81,11 @@ impl WorkflowError {
             }
             Self::NoCheckpoint { known, .. } => format!("these workflows can be resumed: {}", known.join(", ")),
             Self::Busy { .. } => "continue in the terminal where it runs, or wait until it is paused there".to_owned(),
-            Self::StoppedWaiting => "nothing is lost; `proctor govern --list` says how to continue".to_owned(),
-            Self::Trail(_) | Self::Copy { .. } => "repair the named path, then continue with `proctor govern --resume`".to_owned(),
+            Self::StoppedWaiting => "nothing is lost; `proctor-govern --list` says how to continue".to_owned(),
+            Self::Trail(_) | Self::Copy { .. } => "repair the named path, then continue with `proctor-govern --resume`".to_owned(),
             Self::Lock(error) => error.hint().to_owned(),
             Self::Name(_) => "rename the brief: the workflow's name is made from the letters and digits of the brief's name".to_owned(),
-            Self::Host { .. } => "repair that, then continue with `proctor govern --resume`".to_owned(),
+            Self::Host { .. } => "repair that, then continue with `proctor-govern --resume`".to_owned(),
         }
     }
 }
