@@ -29,7 +29,7 @@ LIMITS = {
     "remote": 1_460,
     "run": 11_510,
     "sandbox": 12_530,
-    "service": 9_600,
+    "service": 9_620,
     "tools": 17_950,
     "tree": 6_180,
     "wire": 170,

@@ -38,7 +38,7 @@ pub(super) struct CopiedFilesChain {
     pending: Option<CopiedFiles>,
     /// The tree that the last run left; `None` before the first run.
     tree: Option<TreeDigest>,
-    /// How many runs of the chain each task had. The first run of the chain, which a save started, counts too.
+    /// How many runs of the chain each task had. The first one that counts is the one that copied something.
     runs: BTreeMap<TaskId, u32>,
     /// For each task that gets no further run of this kind: the files that its last run once more left with other content.
     differing: BTreeMap<TaskId, BTreeSet<TreePath>>,
@@ -64,9 +64,10 @@ impl CopiedFilesChain {
             self.runs.clear();
             self.differing.clear();
         }
-        let runs = self.runs.entry(task.clone()).or_default();
-        *runs += 1;
-        let has_had_enough = *runs >= MOST_RUNS;
+        if copied.is_some() || !self.runs.is_empty() {
+            *self.runs.entry(task.clone()).or_default() += 1;
+        }
+        let has_had_enough = self.runs.get(task).is_some_and(|runs| *runs >= MOST_RUNS);
         self.tree = Some(copied.as_ref().map_or(tested, |copied| copied.tree));
         match copied {
             Some(copied) if has_had_enough => drop(self.differing.insert(task.clone(), copied.paths)),

@@ -10,6 +10,7 @@ const SLOW: Shape = Shape { takes: (300, 300), ..Shape::PLAIN };
 const TWO: Shape = Shape { tasks: 2, is_queue: true, ..SLOW };
 const WAIT: Operation = Operation::Ask { is_wait: true, is_quick: true, timeout: 60_000, patience: u64::MAX };
 const NAMED: Operation = Operation::Request { selection: Requested::First, patience: u64::MAX };
+const MISSING: Operation = Operation::Request { selection: Requested::Missing, patience: u64::MAX };
 const UNKNOWN: Operation = Operation::Request { selection: Requested::Unknown, patience: u64::MAX };
 
 /// Each with the shape of its project.
@@ -80,6 +81,11 @@ const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
         "a run of named checks after a launcher that died twice",
         Shape { has_path_check: true, ..SLOW },
         &[(900, 0, OTHER), (100, 0, Operation::KillHelper), (20, 0, UNKNOWN), (200, 0, Operation::KillHelper)],
+    ),
+    (
+        "copied files after a run whose directory was away",
+        Shape { writes: Writes::CopiesSame, takes: (300, 3_000), ..Shape::PLAIN },
+        &[(159, 0, MISSING), (0, 0, Operation::LoseRoot { lasts: 1_000 })],
     ),
     (
         "a touch during the first look after a start",
