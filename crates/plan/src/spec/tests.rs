@@ -518,10 +518,10 @@ fn init_proposes_which_saves_start_a_check_and_asks_nobody_about_it() {
 /// A member of a workspace imports others, so a save in one of them may turn its tests red.
 #[test]
 fn a_check_in_a_directory_is_started_by_saves_anywhere_but_in_packages_that_it_cannot_read() {
-    let checks = "[[check]]\nname = \"app\"\ntool = \"tsc\"\ndirectory = \"web\"\n\n\
+    let checks = "[[check]]\nname = \"app\"\ntool = \"eslint\"\ndirectory = \"web\"\n\n\
         [[check]]\nname = \"api\"\ncommand = \"pytest\"\ndirectory = \"api\"\n";
     for (root, of_others) in [("{}", [&["!api/**"][..], &["!web/**"]]), ("{\"workspaces\": [\"web\"]}", [&[], &[]])] {
-        let files = quotes().and("package.json", root);
+        let files = quotes().and("web/package.json", "{}").and("package.json", root);
         let mut plan = resolved(checks, &files);
         propose_triggers(&mut plan, &files);
         for (step, of_others) in plan.steps.iter().zip(of_others) {

@@ -99,9 +99,12 @@ impl Model {
         };
         let there = digest(&disk.tree);
         for task in tasks_of(&thread.shape) {
-            // One check that blocks on these files makes the verdict, and where results are reused, no save runs the others.
-            let is_red = |run: &SealedRun| run.task == task && run.tree == there && run.checks.iter().any(|(_, blocks)| *blocks);
-            if thread.shape.is_reusing && store.runs.iter().any(|run| run.end == SealedEnd::Verdict && is_red(run)) {
+            // One check that blocks on these files makes the verdict: the last one, and where results are reused any, for no save runs the
+            // others.
+            let is_red = |run: &SealedRun| run.tree == there && run.checks.iter().any(|(_, blocks)| *blocks);
+            let mut verdicts = store.runs.iter().rev().filter(|run| run.task == task && run.end == SealedEnd::Verdict);
+            let is_refused = if thread.shape.is_reusing { verdicts.any(is_red) } else { verdicts.next().is_some_and(is_red) };
+            if is_refused {
                 continue;
             }
             for check in &thread.checks {
