@@ -46,7 +46,7 @@ pub fn refuse_loss(environment: &Environment) -> Result<(), CommandError> {
 /// signs with the old key afterwards; where another process has the lock, it is waited for.
 ///
 /// # Errors
-/// When a lock cannot be had within [`LONGEST_WAIT`], a ledger is faulty, or the key cannot be written.
+/// When a lock cannot be had within 15 minutes, a ledger is faulty, or the key cannot be written.
 pub fn rotate(environment: &Environment, endorsement: Endorsement) -> Result<(KnownKey, Vec<ProjectId>), CommandError> {
     let store = &open(environment)?;
     let begun = clock::monotonic();
