@@ -47,8 +47,8 @@ pub struct SignedAttestation {
 }
 
 impl Attestation {
-    /// Says what the runs that decide about the commit of `answer` came to. `tree` is the commit's, and `commit` its id where the statements
-    /// are to name it.
+    /// Collects what the runs came to that decide about the commit of `answer`. `tree` is the digest of the commit's files. With `commit`, its
+    /// id, the statements name the commit too.
     ///
     /// # Errors
     /// When a run cannot be told to others, or the store cannot be read.
@@ -102,8 +102,7 @@ impl Attestation {
         write_for_signing(directory, &files).map_err(|error| from_bundle_error(&error))
     }
 
-    /// Returns what is said where no list of signers that the trusted commit has names this store's key: nobody else counts what it
-    /// signs.
+    /// Returns a warning if the trusted commit's list of signers lacks this store's key: then nobody else counts what the key signs.
     ///
     /// # Errors
     /// When the trusted commit or its list cannot be read.
@@ -161,7 +160,8 @@ pub fn write_bundle(path: &Path, lines: &[Vec<u8>]) -> Result<(), CommandError> 
     write_attestation_bundle(path, lines).map_err(|error| from_bundle_error(&error))
 }
 
-/// Returns the statement that the tests of the commit's change fail without it, where this store has seen it and the policy asks for it.
+/// Returns the statement that tests of the commit's change fail without the change. `None` if the policy does not ask for that, or no run of
+/// this store has shown it.
 fn own_proof(answer: &GateAnswer, below: TreePath, key: Digest, redactor: &OutgoingRedactor) -> Option<Vec<u8>> {
     let mut record = answer.proof.as_ref().filter(|proof| proof.is_own)?.record.clone();
     let tests = record.tests.iter_mut().map(|proof| &mut proof.test);
@@ -206,7 +206,7 @@ fn from_git_error(error: &GitAnchorError) -> CommandError {
     CommandError::of(exit, error).hint(error.hint())
 }
 
-/// Converts an error about a bundle into a command error. Where the file cannot be made, the person named a wrong one.
+/// Converts an error about a bundle into a command error. A file that cannot be made was named wrongly, which is exit code 2.
 fn from_bundle_error(error: &EvidenceError) -> CommandError {
     if let EvidenceError::File { operation: FileOperation::Create, .. } = error {
         return CommandError::of(CommandExit::Usage, error)
@@ -298,7 +298,7 @@ fn without_places(mut claim: GateClaim, redactor: &OutgoingRedactor) -> GateClai
         if let Some(ignored) = &mut conditions.ignored {
             ignored.unname(|path| redactor.redact(path) == path);
         }
-        // By another name, nobody could compute the digest.
+        // Whoever computes the digest needs the names as they are: if one would have to be redacted, none is told.
         conditions.inputs = conditions.inputs.take().filter(|names| names.iter().all(|name| redactor.redact(name) == *name));
         // A run with such files has no verdict.
         conditions.left_in_environment.clear();

@@ -48,7 +48,7 @@ pub enum ExportForm<'a> {
 
 /// What was exported.
 pub enum Exported {
-    /// The text that goes to no file.
+    /// The text, because no file for it was named.
     Text(String),
     /// The file that the text is in.
     File(PathBuf),

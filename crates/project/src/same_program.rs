@@ -234,7 +234,9 @@ fn way_of(path: &Path, root: &Path, home: Option<&Path>) -> ProgramWay {
     if directory.starts_with(real(root)) || environment.is_some() {
         return ProgramWay::Environment { name: name(environment.unwrap_or(&directory)) };
     }
-    let managed = MANAGED.iter().filter_map(|(below, kind)| Some((real(&home?.join(below)), *kind)));
+    let managed = MANAGED.iter().filter_map(|(below, kind)| Some((home?.join(below), *kind)));
+    // Most are not there, and to ask for one is cheaper than to resolve it.
+    let managed = managed.filter(|(place, _)| place.exists()).map(|(place, kind)| (real(&place), kind));
     let mut managed = managed.chain([(PathBuf::from(HOMEBREW), "Homebrew")]);
     let paths = [directory.clone(), real(path)];
     if let Some((_, kind)) = managed.find(|(place, _)| paths.iter().any(|path| path.starts_with(place))) {

@@ -351,7 +351,8 @@ mod tests {
     #[test]
     fn a_server_with_an_unknown_certificate_is_named_by_the_variables_that_help() {
         // Poetry names no certificate.
-        let of_poetry = "All attempts to connect to pypi.org failed.\n\nProbable Causes:\n - the server is not responding";
+        let of_poetry =
+            "All attempts to connect to index.example.org failed.\n\nProbable Causes:\n - the server is not responding";
         for said in ["invalid peer certificate: UnknownIssuer", "npm error code SELF_SIGNED_CERT_IN_CHAIN", of_poetry] {
             assert!(meaning_if_said(UNKNOWN_CERTIFICATE, said).is_some_and(|hint| hint.contains("SSL_CERT_FILE")), "{said}");
         }
