@@ -132,6 +132,11 @@ const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
         &[(900, 0, Operation::AskForMore), (100, 0, Operation::MendConfiguration), (0, 0, OTHER), (0, 0, SAVE), (5, 0, WAIT)],
     ),
     (
+        "an overflow during a run that was asked for before the first look had ended",
+        Shape { look_takes: 100, ..SLOW },
+        &[(900, 0, Operation::Kill), (55, 0, EVERY), (200, 0, Operation::Overflow)],
+    ),
+    (
         "a touch during a run that was asked for before the first look had ended",
         Shape { look_takes: 100, ..TWO },
         &[(1_500, 0, Operation::Kill), (55, 0, EVERY), (200, 0, TOUCH)],
