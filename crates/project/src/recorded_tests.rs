@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::ProjectError;
 use crate::former_identity::checkouts_directory;
-use crate::gate::directory_in_repository;
+use crate::other_checkouts::directory_in_repository;
 use crate::store_reader::StoreReader;
 use crate::test_history::read_sealed_tests;
 use proctor_evidence::Store;
@@ -154,7 +154,7 @@ impl StoreReader {
     /// Returns the sealed runs on a tree of this directory, in any working tree of the repository, newest first.
     fn runs_here(&mut self, root: &Path, tree: TreeDigest) -> Result<Vec<RunOfProject>, ProjectError> {
         let (own, directory) = (self.find_project(root)?, directory_in_repository(root));
-        let others = self.projects_of_repository(root)?;
+        let others = self.projects_with_content(root, tree)?;
         let mut found = Vec::new();
         for project in own.iter().chain(others.iter().filter(|other| Some(*other) != own.as_ref())) {
             let is_own = Some(project) == own.as_ref();

@@ -482,7 +482,7 @@ fn judge_runs(
     if judged.is_decided() {
         return Ok(judged);
     }
-    let others = archive.projects_of_repository(&repository.root)?;
+    let others = archive.projects_with_content(&repository.root, tree)?;
     let all = archive.claims_on_tree(own.as_ref(), (&others, &repository.root), tree)?;
     let toolchains = ToolchainsNow::new(environment, archive, &repository.root, &all.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(all.claims, attested));
