@@ -357,7 +357,7 @@ fn is_repaired(verdict: &LastVerdict, checks: &[KnownCheck], (plan, tree): (Dige
 fn compute_moved(runs: &[MovedRun], tree: Option<TreeDigest>) -> Option<Freshness> {
     let newest = runs.first().filter(|run| tree.is_some() && (run.after == tree || run.before == tree))?;
     let paths = newest.paths.clone();
-    let moved_again = runs.get(1).is_some_and(|former| former.paths == newest.paths);
+    let moved_again = runs.get(1).is_some_and(|former| newest.paths.iter().all(|path| former.paths.contains(path)));
     Some(if moved_again { Freshness::Unstable { paths } } else { Freshness::Moved { paths } })
 }
 

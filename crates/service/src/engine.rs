@@ -123,24 +123,6 @@ impl Engine {
         self.everything(TriggerKind::Start)
     }
 
-    /// Returns the effects that begin a watch if the `settled` tasks need no run: the other tasks are run. A settled task comes with the
-    /// present tree if it has a fresh verdict. Returns no effects if every task is settled.
-    pub fn begin_without(&mut self, settled: &[(TaskId, Option<TreeDigest>)]) -> Vec<Effect> {
-        let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), RoundChecks::All);
-        for (task, judged) in settled {
-            round.had(task);
-            if judged.is_some() {
-                self.known.entry(task.clone()).or_default().last_tree = *judged;
-            }
-        }
-        let earlier = self.round.replace(round);
-        if self.pending().is_none() {
-            self.round = earlier;
-            return Vec::new();
-        }
-        self.next_of_round(LookPurpose::Request).into_iter().collect()
-    }
-
     /// Returns the tasks that run on a save, in the order in which they run.
     pub fn watched_tasks(&self) -> &[TaskId] {
         &self.settings.tasks
@@ -490,7 +472,7 @@ impl Engine {
         self.busy.ordered();
         self.current = task.clone();
         self.is_of_named_checks = matches!(selection, Selection::Named(_));
-        self.known.get_mut(&task).into_iter().for_each(|known| known.is_behind = false);
+        self.known.get_mut(&task).into_iter().for_each(KnownTask::ordered);
         let given = self.unscanned_changes.give();
         let paths = paths.iter().take(Trigger::SHOWN_PATHS).map(ToString::to_string).collect();
         let trigger = Trigger { kind, paths };

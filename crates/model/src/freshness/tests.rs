@@ -122,6 +122,14 @@ fn every_state_follows_from_what_is_known() {
             Freshness::Unstable { paths: path() },
         ),
         (
+            "some of it moved again",
+            |f| {
+                let former = MovedRun { paths: vec!["a.log".to_owned(), "z".to_owned()], ..moved("a", "b", "") };
+                (f.tree, f.moved) = (Some(tree("b")), vec![moved("b", "b", "a.log"), former]);
+            },
+            Freshness::Unstable { paths: path() },
+        ),
+        (
             "other paths moved",
             |f| (f.tree, f.moved) = (Some(tree("b")), vec![moved("b", "b", "a.log"), moved("a", "b", "z")]),
             Freshness::Moved { paths: path() },

@@ -72,18 +72,25 @@ pub(super) fn ask(hold: Option<&mut GitHold>, now: Moment, longest: Duration) ->
 // once. Pure.
 
 impl Engine {
-    /// Notes whether the run that has ended was refused because its plan is not approved, and whether there was a run at all.
+    /// Notes whether the run that has ended was refused because its plan is not approved, and whether there was a run at all. A run of
+    /// checks that were asked for by name does not make up for the refused one.
     pub(super) fn note_refusal(&mut self, finished: &RunFinish) {
-        self.of_current().is_held = matches!(finished, RunFinish::Paused | RunFinish::Refused | RunFinish::Untriggered);
+        if self.is_of_named_checks {
+            return;
+        }
+        let known = self.of_current();
+        known.is_held = matches!(finished, RunFinish::Paused | RunFinish::Refused | RunFinish::Untriggered);
         match finished {
-            RunFinish::Refused => self.of_current().is_refused = true,
-            RunFinish::Verdict { .. }
-            | RunFinish::Partial { .. }
-            | RunFinish::Moved { .. }
-            | RunFinish::Paused
-            | RunFinish::Waits => self.of_current().is_refused = false,
+            RunFinish::Refused => known.is_approved = false,
+            RunFinish::Verdict { .. } | RunFinish::Moved { .. } | RunFinish::Paused | RunFinish::Waits => {
+                known.is_approved = true
+            }
             // These ends come before the plan is compared with the approved one, or may do so.
-            RunFinish::Stopped | RunFinish::Unchanged | RunFinish::Untriggered | RunFinish::Failed => {}
+            RunFinish::Stopped
+            | RunFinish::Unchanged
+            | RunFinish::Untriggered
+            | RunFinish::Failed
+            | RunFinish::Partial { .. } => {}
         }
     }
 

@@ -33,7 +33,7 @@ impl Engine {
         }
         self.of_current().restarts = 0;
         // Saves during the run need no run of their own: either the repetition covers them, or the tree is called unstable.
-        self.burst = None;
+        self.leave_saves();
         match self.repetitions.follow_moved_run(&paths, on_disk) {
             AfterMovedRun::Unstable => self.call_unstable(now, paths),
             AfterMovedRun::Repeat { made_before } => self.repeat_later(now, paths, made_before),
@@ -47,6 +47,14 @@ impl Engine {
         let task = self.current.clone();
         self.repetition = Some(WaitingRepetition { task, paths: paths.clone(), due, late_until });
         vec![Effect::Show(Notice::Repeating { paths }), Effect::WakeAt(due)]
+    }
+
+    /// Leaves the saves that have led to no run yet to the repetition of the current task's run. The other tasks have missed them.
+    pub(super) fn leave_saves(&mut self) {
+        let others = self.settings.tasks.iter().filter(|task| **task != self.current);
+        if self.burst.take().is_some() {
+            others.for_each(|task| self.known.entry(task.clone()).or_default().has_missed_save = true);
+        }
     }
 
     /// Returns whether paths other than `moved` were saved during the run, or may have been. The save then causes the next run.

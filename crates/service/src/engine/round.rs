@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::burst::Burst;
 use crate::effect::Effect;
-use crate::engine::stage::LookPurpose;
+use crate::engine::stage::{LookPurpose, Stage};
 use crate::engine::{Engine, Moment};
 use proctor_model::{Repetitions, TaskId, TreeDigest, TreePath, TriggerKind};
 use proctor_project::Selection;
@@ -20,15 +20,22 @@ pub(super) struct KnownTask {
     pub(super) last_warned: Vec<String>,
     /// How many times in a row a save has stopped the task's run.
     pub(super) restarts: u32,
-    /// Whether the task's last run was refused because its plan is not approved.
-    pub(super) is_refused: bool,
+    /// Whether the plan of the task's last run of all checks was approved, as far as this process knows.
+    pub(super) is_approved: bool,
     /// Whether the task's last look led to no run, because it waits for a person or the changes trigger no check.
     pub(super) is_held: bool,
+    /// Whether something was saved since this task was started last that was left to the repetition of another task's run.
+    pub(super) has_missed_save: bool,
     /// Whether another task has had a verdict on another tree than this one's since this one was started last.
     pub(super) is_behind: bool,
 }
 
 impl KnownTask {
+    /// Notes that a run of the task is ordered. It sees what is on disk.
+    pub(super) fn ordered(&mut self) {
+        (self.has_missed_save, self.is_behind) = (false, false);
+    }
+
     /// Returns the names of all checks that did not succeed in the last run. A save runs them again whatever it changed.
     pub(super) fn not_succeeded(&self) -> Vec<String> {
         self.last_failed.iter().chain(&self.last_warned).cloned().collect()
@@ -55,9 +62,8 @@ pub(super) enum RoundChecks {
     Triggered,
     /// The checks that did not succeed last time. Tasks without such checks are skipped.
     Failed,
-    /// All checks of the tasks that were refused because they are not approved, and of the tasks that have not run in this
-    /// process: whether these were refused is unknown. Checks of the latter that have a result on the present tree are not
-    /// carried out again.
+    /// All checks of the tasks whose plan was not approved, and of the tasks that have not run in this process: whether these were refused
+    /// is unknown. Checks of the latter that have a result on the present tree are not carried out again.
     Refused,
 }
 
@@ -90,6 +96,28 @@ impl Round {
 }
 
 impl Engine {
+    /// Returns the effects that begin a watch if the `settled` tasks need no run: the other tasks are run. A settled task comes with the
+    /// present tree if it has a fresh verdict. Returns no effects if every task is settled, or while a run is under way.
+    pub fn begin_without(&mut self, settled: &[(TaskId, Option<TreeDigest>)]) -> Vec<Effect> {
+        let mut round = Round::new(TriggerKind::Start, BTreeSet::new(), RoundChecks::All);
+        for (task, judged) in settled {
+            round.had(task);
+            if judged.is_some() {
+                let known = self.known.entry(task.clone()).or_default();
+                (known.last_tree, known.is_approved) = (*judged, true);
+            }
+        }
+        if !matches!(self.stage, Stage::Idle) {
+            return Vec::new();
+        }
+        let earlier = self.round.replace(round);
+        if self.pending().is_none() {
+            self.round = earlier;
+            return Vec::new();
+        }
+        self.next_of_round(LookPurpose::Request).into_iter().collect()
+    }
+
     /// Starts the next task of the round. Returns `None` if no task is left, which ends the round.
     pub(super) fn next_of_round(&mut self, look: LookPurpose) -> Option<Effect> {
         let Some(task) = self.pending() else {
@@ -125,7 +153,8 @@ impl Engine {
         // Tasks that get no further run because of copied files count as judged on the tree that these make.
         let tree = self.known.get(current).and_then(|known| known.last_tree).unwrap_or(tested);
         for (_, known) in self.known.iter_mut().filter(|(task, _)| *task != current) {
-            known.is_behind = !known.is_held && known.last_tree.is_some_and(|last| last != tree);
+            let may_differ = known.has_missed_save || (!known.is_held && known.last_tree.is_some());
+            known.is_behind = may_differ && known.last_tree != Some(tree);
         }
     }
 
@@ -149,7 +178,7 @@ impl Engine {
         let has_a_turn = |task: &&TaskId| match round.which {
             RoundChecks::All | RoundChecks::Triggered => true,
             RoundChecks::Failed => self.known.get(task).is_some_and(|known| !known.last_failed.is_empty()),
-            RoundChecks::Refused => self.known.get(task).is_none_or(|known| known.is_refused),
+            RoundChecks::Refused => self.known.get(task).is_none_or(|known| !known.is_approved),
         };
         self.settings.tasks.iter().filter(has_a_turn).find(|task| !round.done.contains(*task)).cloned()
     }

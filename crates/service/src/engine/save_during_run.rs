@@ -53,12 +53,12 @@ impl Engine {
     }
 
     /// Forgets a save whose content the run under way tests too. Two saves are kept for the next run: one during a run of named checks, which
-    /// gives no verdict, and one that a task needs that ran before this one and has no verdict. After a save of another content, the run is
-    /// restarted or may finish.
+    /// gives no verdict, and one that another task needs because it has no verdict or because its last look led to no run. After a save of
+    /// another content, the run is restarted or may finish.
     pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
         match (content, &self.stage) {
             (SavedContent::Same, _) => {
-                self.burst = self.burst.take().filter(|_| self.is_of_named_checks || self.lacks_verdict_of_others());
+                self.burst = self.burst.take().filter(|_| self.is_of_named_checks || self.do_others_need_saves());
                 Vec::new()
             }
             (SavedContent::Different, Stage::Running(StopProgress::Going)) => self.on_save_during_run(),
@@ -66,9 +66,10 @@ impl Engine {
         }
     }
 
-    fn lacks_verdict_of_others(&self) -> bool {
-        let lacks = |task: &TaskId| self.known.get(task).is_some_and(|known| known.last_tree.is_none() && !known.is_held);
-        self.settings.tasks.iter().any(|task| *task != self.current && lacks(task))
+    /// Returns whether a verdict of the current task would not show that another task needs a run.
+    fn do_others_need_saves(&self) -> bool {
+        let needs = |task: &TaskId| self.known.get(task).is_none_or(|known| known.last_tree.is_none() || known.is_held);
+        self.settings.tasks.iter().any(|task| *task != self.current && needs(task))
     }
 
     /// Restarts the run under way or lets it finish, because a burst of saves has ended.

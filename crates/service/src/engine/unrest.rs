@@ -59,20 +59,22 @@ impl Engine {
             AfterUnrest::Repeat { made_before: 0 } => self.after_run(now, LastRunState::NoVerdict),
             AfterUnrest::Repeat { made_before } => {
                 // The repetition tests what is on disk then, so it covers the saves too.
-                self.burst = None;
+                self.leave_saves();
                 self.repeat_later(now, paths, made_before - 1)
             }
             AfterUnrest::Enough => {
-                self.burst = None;
+                self.leave_saves();
                 self.call_unstable(now, paths)
             }
         }
     }
 
-    /// Tells the person that the tree is unstable, and waits for a change from outside.
+    /// Tells the person that the tree is unstable, and waits for a change from outside. Other tasks whose verdict is older than what was
+    /// saved during the runs have a turn before.
     pub(super) fn call_unstable(&mut self, now: Moment, paths: BTreeSet<TreePath>) -> Vec<Effect> {
         self.repetitions.reset();
         self.of_current().restarts = 0;
+        self.known.values_mut().for_each(|known| known.is_behind |= known.has_missed_save && known.last_tree.is_some());
         self.unrest = Unrest { repeats: 0, echoes: Some((now.plus(self.settings.quiet), paths.clone())) };
         let mut effects = vec![Effect::Show(Notice::Unstable { paths })];
         effects.extend(self.after_run(now, LastRunState::NoVerdict));

@@ -99,16 +99,17 @@ fn survey(first: u64, count: u64) {
     }
 }
 
-/// The schedules that a variable names: `PROCTOR_SEED` one, `PROCTOR_SCHEDULES` how many.
+/// The schedules that a variable names: `PROCTOR_SEED` the first, `PROCTOR_SCHEDULES` how many; without that, the first alone.
 #[expect(clippy::disallowed_methods, reason = "whoever replays a schedule names it by a variable")]
 fn number_in(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
 fn try_as_asked(count: u64) {
-    let (first, count) = match number_in("PROCTOR_SEED") {
-        Some(seed) => (seed, 1),
-        None => (1, number_in("PROCTOR_SCHEDULES").unwrap_or(count)),
+    let (first, count) = match (number_in("PROCTOR_SEED"), number_in("PROCTOR_SCHEDULES")) {
+        (first, Some(count)) => (first.unwrap_or(1), count),
+        (Some(seed), None) => (seed, 1),
+        (None, None) => (1, count),
     };
     if number_in("PROCTOR_SURVEY").is_some() { survey(first, count) } else { try_seeds(first, count) }
 }

@@ -75,7 +75,8 @@ impl ProjectSession {
         };
         open.lists_own_task = standing.of(&TaskId::default_task()).is_some();
         let planned = open.planned;
-        let step = |task: &TaskId| standing.of(task).map_or(WaitStep::Answer, |task| wait_step(&task.freshness, planned));
+        let is_repeated = is_first || planned == PlannedRun::Repetition;
+        let step = |task: &TaskId| standing.of(task).map_or(WaitStep::Answer, |task| wait_step(&task.freshness, is_repeated));
         // Tasks that have a fresh verdict already are not run at the start. A task that was never run and has errors in its
         // specification is: that seals the errors in a report of the task.
         let is_first_contact = |task: &TaskId| {
@@ -100,11 +101,9 @@ impl ProjectSession {
         if outcome.need == WaiterNeed::LookLater {
             open.look_again = Some(now.plus(LOOK_AGAIN));
         }
-        if open.activity != Activity::Idle {
-            // Another status check follows when the present run has ended, which a client asked for and which may not be all that is due.
-            open.owes_first_look |= is_first;
-            return words;
-        }
+        let is_idle = open.activity == Activity::Idle;
+        // Another status check follows when the present run has ended, which a client asked for and which may not be all that is due.
+        open.owes_first_look |= is_first && !is_idle;
         if is_first {
             let fresh_on = |task: &TaskId| {
                 let task = standing.of(task).filter(|task| matches!(task.freshness, Freshness::Fresh { .. }))?;
@@ -113,8 +112,8 @@ impl ProjectSession {
             let settled: Vec<_> = not_to_run.iter().map(|task| (task.clone(), fresh_on(task))).collect();
             words.extend(self.schedule(|scheduler| scheduler.begin_without(&settled)));
         }
-        words.extend(match (outcome.need, is_first && !to_run.is_empty()) {
-            (WaiterNeed::Run(task), false) => self.handle(now, Event::Awaited(task)),
+        words.extend(match (outcome.need, is_idle && (to_run.is_empty() || !is_first)) {
+            (WaiterNeed::Run(task), true) => self.handle(now, Event::Awaited(task)),
             (WaiterNeed::Run(_) | WaiterNeed::Nothing | WaiterNeed::LookLater, _) => Vec::new(),
         });
         words
@@ -274,10 +273,8 @@ impl ProjectSession {
 }
 
 /// Returns what a waiting client needs next. An unstable tree is no final answer while a repetition is planned, because the tree
-/// may stay unchanged during that repetition.
-fn wait_step(freshness: &Freshness, planned: PlannedRun) -> WaitStep {
-    match (freshness, planned) {
-        (Freshness::Unstable { .. }, PlannedRun::Repetition) => WaitStep::Run,
-        (_, PlannedRun::Repetition | PlannedRun::Nothing) => freshness.wait_step(),
-    }
+/// may stay unchanged during that repetition. Nor is it at the first look: the repetition that was planned before has not been made.
+fn wait_step(freshness: &Freshness, is_repeated: bool) -> WaitStep {
+    let is_owed = is_repeated && matches!(freshness, Freshness::Unstable { .. });
+    if is_owed { WaitStep::Run } else { freshness.wait_step() }
 }

@@ -10,7 +10,7 @@ use super::thread::Thread;
 use crate::effect::Order;
 use crate::worker::FinishedRun;
 use proctor_api::{AnswerV1, StateV1};
-use proctor_model::{TaskId, TreeDigest, TriggerKind};
+use proctor_model::{Freshness, ProjectStatus, TaskId, TreeDigest, TriggerKind};
 
 /// The most runs of a project after the last operation, and where checks write files of the project itself.
 const MOST_LAST_RUNS: u32 = 40;
@@ -84,7 +84,16 @@ impl Model {
         self.runs.clear();
     }
 
-    /// Every quiet tree has a verdict for exactly its content: each check was last carried out on what it would see now.
+    /// A service that has been started knows those verdicts only that its first look found fresh.
+    pub(super) fn first_look(&mut self, project: usize, found: &ProjectStatus) {
+        self.judged.retain(|(other, _), _| *other != project);
+        for task in found.tasks.iter().filter(|task| matches!(task.freshness, Freshness::Fresh { .. })) {
+            self.judged.extend(task.tree.map(|tree| ((project, task.task.clone()), tree)));
+        }
+    }
+
+    /// Every quiet tree has a verdict for exactly its content: each check was last carried out on what it would see now. A tree that
+    /// moved twice in a row by the same files, and is as it was tested, is called unstable instead, and people are told that nothing runs.
     pub(super) fn calm(&mut self, now: u64, project: usize, thread: &Thread, disk: &Disk, store: &StoreInMemory) {
         let is_unstable = matches!(thread.shape.writes, Writes::InPlaceSame | Writes::InPlaceOther);
         let is_to_be_judged = plan_of(&disk.tree).0 != PlanKind::Wrong && store.is_approved(&disk.tree) && !is_unstable;
@@ -98,7 +107,12 @@ impl Model {
             (0..tree.len()).filter(is_seen).map(|file| tree[file].map(|entry| entry.content)).collect()
         };
         let there = digest(&disk.tree);
+        let standing = store.status(Some(&disk.tree), &thread.checks, &tasks_of(&thread.shape));
         for task in tasks_of(&thread.shape) {
+            let is_called_unstable = standing.of(&task).is_some_and(|task| matches!(task.freshness, Freshness::Unstable { .. }));
+            if is_called_unstable && store.was_tested_in_vain(&task) {
+                continue;
+            }
             // One check that blocks on these files makes the verdict: the last one, and where results are reused any, for no save runs the
             // others.
             let is_red = |run: &SealedRun| run.tree == there && run.checks.iter().any(|(_, blocks)| *blocks);

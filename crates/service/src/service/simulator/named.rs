@@ -5,12 +5,16 @@ use super::schedule::{Operation, Requested, SaveWay, Schedule, Shape, Step, Writ
 use super::violations;
 
 const SAVE: Operation = Operation::Save { file: 0, way: SaveWay::InPlace(0) };
+const TOUCH: Operation = Operation::Touch { file: 1 };
+const THIRD: Operation = Operation::Save { file: 2, way: SaveWay::ByRename };
 const OTHER: Operation = Operation::Save { file: 1, way: SaveWay::ByRename };
 const SLOW: Shape = Shape { takes: (300, 300), ..Shape::PLAIN };
+const QUEUED_IN_PLACE: Shape = Shape { is_in_place: true, is_queue: true, ..SLOW };
 const TWO: Shape = Shape { tasks: 2, is_queue: true, ..SLOW };
 const WAIT: Operation = Operation::Ask { is_wait: true, is_quick: true, timeout: 60_000, patience: u64::MAX };
 const NAMED: Operation = Operation::Request { selection: Requested::First, patience: u64::MAX };
 const MISSING: Operation = Operation::Request { selection: Requested::Missing, patience: u64::MAX };
+const EVERY: Operation = Operation::Request { selection: Requested::Every, patience: u64::MAX };
 const UNKNOWN: Operation = Operation::Request { selection: Requested::Unknown, patience: u64::MAX };
 
 /// Each with the shape of its project.
@@ -91,6 +95,46 @@ const NAMED_SCHEDULES: &[(&str, Shape, &[Step])] = &[
         "a touch during the first look after a start",
         Shape { look_takes: 100, ..SLOW },
         &[(900, 0, Operation::Kill), (55, 0, Operation::Touch { file: 2 })],
+    ),
+    (
+        "kills between moved runs and their repetitions",
+        QUEUED_IN_PLACE,
+        &[(100, 0, OTHER), (300, 0, Operation::Kill), (150, 0, OTHER), (350, 0, Operation::Kill)],
+    ),
+    (
+        "a disk that is full when a run that moved twice is repeated",
+        QUEUED_IN_PLACE,
+        &[(100, 0, OTHER), (800, 0, OTHER), (600, 0, Operation::FillDisk { lasts: 5_000 })],
+    ),
+    (
+        "one of the files that moved a run moves its repetition",
+        QUEUED_IN_PLACE,
+        &[(100, 0, OTHER), (0, 0, THIRD), (800, 0, TOUCH)],
+    ),
+    (
+        "a save beside which the second task is called unstable",
+        Shape { is_in_place: true, ..TWO },
+        &[(400, 0, OTHER), (800, 0, TOUCH)],
+    ),
+    (
+        "a save that moves the second task's run after the first task was called unstable",
+        Shape { is_in_place: true, ..TWO },
+        &[(100, 0, TOUCH), (800, 0, TOUCH), (300, 0, THIRD)],
+    ),
+    (
+        "an approval during a run of named checks",
+        Shape { has_path_check: true, hint_delay: 40, ..SLOW },
+        &[(900, 0, Operation::AskForMore), (300, 0, Operation::Approve), (0, 0, NAMED)],
+    ),
+    (
+        "two tasks that are not approved, and a configuration that is mended while somebody waits for one",
+        Shape { tasks: 2, ..SLOW },
+        &[(900, 0, Operation::AskForMore), (100, 0, Operation::MendConfiguration), (0, 0, OTHER), (0, 0, SAVE), (5, 0, WAIT)],
+    ),
+    (
+        "a touch during a run that was asked for before the first look had ended",
+        Shape { look_takes: 100, ..TWO },
+        &[(1_500, 0, Operation::Kill), (55, 0, EVERY), (200, 0, TOUCH)],
     ),
 ];
 

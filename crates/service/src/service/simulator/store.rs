@@ -188,6 +188,12 @@ impl StoreInMemory {
         moved.collect()
     }
 
+    /// Whether the last run of a task tested what was on disk when it ended and has no verdict, because files were written meanwhile.
+    pub(super) fn was_tested_in_vain(&self, task: &TaskId) -> bool {
+        let last = self.runs_of(task).next();
+        last.is_some_and(|(_, run)| matches!(run.end, SealedEnd::Moved { after, .. } if after == run.tree))
+    }
+
     /// Whether a check has a result on this tree by this plan.
     pub(super) fn has_result(&self, task: &TaskId, check: &str, tree: TreeDigest, plan: Digest) -> bool {
         let is_on_it = |run: &SealedRun| run.end == SealedEnd::Verdict && run.tree == tree && run.plan == plan;

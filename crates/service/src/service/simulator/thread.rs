@@ -151,6 +151,9 @@ impl Thread {
             Job::Look(ticket, wanted, hints) => {
                 let tree = self.read(bench.now, &hints);
                 let status = bench.store.status(tree.as_ref(), &self.checks, &wanted);
+                if ticket == LookTicket(0) {
+                    bench.model.first_look(self.project, &status);
+                }
                 bench.reports.push(WorkerReport::Looked(ticket, Box::new(Ok(status))));
             }
             Job::Read(order, control) => match self.begin_run(bench, (order, control), 0) {

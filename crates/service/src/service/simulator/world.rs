@@ -211,8 +211,10 @@ impl<'f> World<'f> {
         }
     }
 
-    /// Lets the threads go on, and notes when somebody has something to do next.
+    /// Lets clients take their answers, then the threads go on, and notes when somebody has something to do next.
     fn look_around(&mut self) {
+        let (now, projects, model) = (self.now, &self.projects, &mut self.model);
+        self.clients.retain_mut(|client| client.goes_on(now, projects, model));
         for number in 0..self.projects.len() {
             let Project { thread, store, seat, .. } = &mut self.projects[number];
             let (now, reports) = (self.now, Vec::new());
@@ -231,8 +233,6 @@ impl<'f> World<'f> {
             thread.into_iter().for_each(|at| self.at(at, Happening::Thread(number)));
             hint.into_iter().for_each(|at| self.at(at, Happening::Hints(number)));
         }
-        let (now, projects, model) = (self.now, &self.projects, &mut self.model);
-        self.clients.retain_mut(|client| client.goes_on(now, projects, model));
         let wake = self.projects.iter().filter_map(|project| project.session.as_ref()?.next_moment()).min();
         if let Some(Moment(at)) = wake {
             self.wake_loop(at.max(self.now));
