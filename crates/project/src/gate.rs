@@ -21,6 +21,7 @@ use proctor_model::{
     TreePath,
 };
 use proctor_plan::spec::plan_digest;
+use proctor_tools::{CONFIGURATION_DIRECTORIES, is_configuration_above};
 
 /// The most lines of a ledger that are read for the inputs that its runs had.
 const MOST_LINES_FOR_INPUTS: usize = 500;
@@ -103,6 +104,26 @@ impl ProjectRepository {
             | PlaceInCommit::Empty
             | PlaceInCommit::Elsewhere => None,
         })
+    }
+
+    /// Returns the configuration files that a commit has in the directories above the project, as names of inputs.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn configuration_above(&self, commit: ObjectId) -> Result<Vec<String>, GitReadError> {
+        let mut found = Vec::new();
+        for above in (1..=self.below.as_path().components().count()).map(|level| "../".repeat(level)) {
+            for directory in CONFIGURATION_DIRECTORIES {
+                let PlaceInCommit::Entry(EntryKind::Directory, tree) = self.look_up(commit, &format!("{above}{directory}"))?
+                else {
+                    continue;
+                };
+                let names = self.storage.entries(tree)?.into_iter().filter_map(|entry| String::from_utf8(entry.name).ok());
+                let paths = names.map(|name| format!("{directory}{name}")).filter(|path| is_configuration_above(path));
+                found.extend(paths.map(|path| format!("{above}{path}")));
+            }
+        }
+        Ok(found)
     }
 
     /// Returns whether a commit has something at a path from the project's root, also in a submodule. Links are not followed. What

@@ -112,7 +112,7 @@ pub use made_for_plan::{MadeForPlan, outputs_of_plan, place_of_report};
 pub use other_checkouts::{checked_out_commit, directory_in_repository};
 pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches};
 pub use progress::Progress;
-pub use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is_by_product};
+pub use project_copies::{CopiesOutcome, SnapshotBase, hidden_caches, is_by_product};
 pub use protected::{ProtectedFilesScan, ProtectedFilesStatus, begin_protected_scan, protected_files_status};
 pub use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests, RetestRefusal};

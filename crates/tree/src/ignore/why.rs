@@ -2,6 +2,7 @@
 //! caller has read the rules files.
 
 use crate::ignore::always::is_never_shown;
+use crate::ignore::caches::is_never_kept;
 use crate::ignore::class::{IgnoredClass, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::matcher::Matcher;
@@ -156,10 +157,12 @@ fn class_below(decided_at: &TreePath, path: &TreePath, is_directory: bool) -> Op
         return None;
     }
     let is_never_shown = |path: &TreePath| path.as_bytes().split(|byte| *byte == b'/').any(is_never_shown);
+    let is_remembered = std::iter::successors(Some(path.clone()), TreePath::parent).any(|path| is_never_kept(path.as_bytes()));
     Some(match class_of(decided_at.name()) {
         // A link or a single file with the name of an environment is copied.
         IgnoredClass::Environment if decided_at == path && !is_directory => IgnoredClass::Input,
         IgnoredClass::Input if is_never_shown(path) => IgnoredClass::Output,
+        IgnoredClass::Input if is_remembered => IgnoredClass::Cache,
         class @ (IgnoredClass::Environment | IgnoredClass::Cache | IgnoredClass::Output | IgnoredClass::Input) => class,
     })
 }
