@@ -25,6 +25,17 @@ pub(crate) fn with_origin(project: &Project) -> String {
     origin
 }
 
+/// No digest of files names a variable, and a test may need the one that was set in a shell.
+#[test]
+fn variables_that_checks_would_not_have_here_are_a_condition() {
+    let project = in_repository();
+    let is_named = || project.proctor(["gate"]).success().stdout.contains("on condition: checks could also read other variables");
+    project.proctor(["run"]).env("TZ", "Asia/Tokyo").success();
+    assert!(is_named());
+    project.proctor(["run"]).success();
+    assert!(!is_named());
+}
+
 #[test]
 fn ignored_files_that_a_run_could_read_are_a_condition_and_files_that_the_commit_newly_ignores_prove_nothing() {
     let project = in_repository();

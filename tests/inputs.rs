@@ -108,6 +108,31 @@ fn a_commit_is_proved_only_with_the_inputs_that_it_has() {
     }
 }
 
+/// A run that did not see a configuration file above the project says nothing of a commit that has one.
+#[test]
+fn a_commit_that_adds_configuration_above_the_project_is_not_proved_by_the_run_before() {
+    for added in ["tox.ini", ".cargo/config"] {
+        let Some(project) = repository("namespace", "[project]\ninputs = [\"../shared\"]\n") else { return };
+        in_app(&project, &["run", "--fresh-caches"]).success();
+        in_app(&project, &["gate", "HEAD"]).success();
+        git(&project.path(), &["branch", "before"]);
+        project.save(added, "[pytest]\n");
+        commit(&project);
+        in_app(&project, &["gate", "HEAD"]).status(5);
+        // The commit before does not have it.
+        in_app(&project, &["gate", "HEAD~1"]).success();
+        git(&project.path(), &["branch", "after"]);
+        git(&project.path(), &["checkout", "-q", "before"]);
+        assert!(!project.path().join(added).exists());
+        in_app(&project, &["gate", "after"]).status(5);
+        in_app(&project, &["gate", "HEAD"]).success();
+        git(&project.path(), &["checkout", "-q", "after"]);
+        in_app(&project, &["run", "--fresh-caches"]).success();
+        in_app(&project, &["gate", "after"]).success();
+        in_app(&project, &["gate", "before"]).success();
+    }
+}
+
 #[test]
 fn what_a_rule_ignores_in_an_input_is_a_condition_of_the_gate() {
     let Some(project) = repository("namespace", "[project]\ninputs = [\"../shared\"]\n") else { return };

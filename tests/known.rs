@@ -123,6 +123,49 @@ fn a_second_worktree_with_tested_content_answers_at_once_and_one_changed_file_is
     assert_eq!(runs(&project, &other), 1);
 }
 
+/// Clones the project's repository, and returns the path of the clone.
+fn clone(project: &Project, name: &str) -> String {
+    let other = project.shared(name).to_str().expect("text").to_owned();
+    git(project, &["clone", "--quiet", ".", &other]);
+    other
+}
+
+/// A fresh clone is no stranger: it has the commit, the files and the rules of a checkout in this store.
+#[test]
+fn a_fresh_clone_with_tested_content_answers_at_once() {
+    for asked in [["status"].as_slice(), &["wait", "--fresh"], &["run", "--known"], &["why", "--known", "--project"]] {
+        let project = in_repository();
+        project.proctor(["run"]).success();
+        let other = clone(&project, "other");
+        let answered = project.proctor(asked.iter().copied().chain([other.as_str()])).success().stdout;
+        assert!(answered.contains("known from "), "{asked:?}: {answered}");
+        assert_eq!(task(&project, &other)["known"]["root"].as_str(), project.path().to_str());
+        assert_eq!(runs(&project, &other), 0, "nothing was run");
+        let git = ["-C", &other, "commit", "--quiet", "--allow-empty", "--message", "later"];
+        crate::gate::git(&project, &git);
+        fs::write(Path::new(&other).join("shop.txt"), "good and more\n").expect("it is ours");
+        assert_eq!(task(&project, &other)["known"], Value::Null);
+    }
+}
+
+/// A clone with other rules is tested, and its rules are named; equal files in another repository are another project.
+#[test]
+fn a_clone_with_other_rules_and_another_repository_with_equal_files_are_not_known() {
+    let project = in_repository();
+    project.proctor(["run"]).success();
+    let other = clone(&project, "other");
+    fs::write(Path::new(&other).join("proctor.toml"), "[[check]]\nname = \"one\"\ncommand = [\"true\"]\n").expect("ours");
+    let waited = project.proctor(["wait", "--fresh", &other]).any_status();
+    assert!(waited.stdout.contains("judged by changed rules") && !waited.stdout.contains("known from "), "{}", waited.stdout);
+    let equal = clone(&project, "equal");
+    fs::remove_dir_all(Path::new(&equal).join(".git")).expect("it is ours");
+    git(&project, &["-C", &equal, "init", "--quiet"]);
+    git(&project, &["-C", &equal, "add", "--all"]);
+    git(&project, &["-C", &equal, "commit", "--quiet", "--message", "of its own"]);
+    let waited = project.proctor(["wait", "--fresh", &equal]).any_status();
+    assert!(waited.status != 0 && !waited.stdout.contains("known from "), "{}", waited.stdout);
+}
+
 #[test]
 fn run_takes_what_is_known_if_it_is_asked_to_and_runs_otherwise() {
     let project = in_repository();

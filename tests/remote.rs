@@ -15,8 +15,11 @@ use crate::common::{
     Project, free_port, poll, python_buildbox, python_buildgrid, python_plain, python_real, repository, source_distribution,
     vitest_modules,
 };
+use crate::gate::{commit, git, reasons};
 use crate::real_projects::copy_into;
+use crate::shards::workspace;
 use crate::specification_actions::real_clients;
+use crate::test_runners::{cargo, installed};
 
 /// Building takes this long where nothing of it is there yet.
 const BOUND: Duration = Duration::from_secs(60);
@@ -47,17 +50,19 @@ struct Server(Child);
 
 impl Server {
     fn start(project: &Project, port: &str) -> Self {
-        Self::with_packages(project, port, &packages(&python_plain()))
+        Self::with_places(project, port, &[("/site", &packages(&python_plain()))])
     }
 
-    /// Starts a server whose workers have these packages at `/site`.
-    fn with_packages(project: &Project, port: &str, site: &Path) -> Self {
+    /// Starts a server whose workers have further places: there and here.
+    fn with_places(project: &Project, port: &str, places: &[(&str, &Path)]) -> Self {
         let mut casd = Command::new(buildbox("buildbox-casd"));
         casd.arg(format!("--bind=127.0.0.1:{port}")).arg(format!("--buildbox-run={}", buildbox("buildbox-run").display()));
         for (there, here) in WORKER {
             casd.arg(format!("--runner-arg=--ro-bind-mount={here}:{there}"));
         }
-        casd.arg(format!("--runner-arg=--ro-bind-mount={}:/site", site.display()));
+        for (there, here) in places {
+            casd.arg(format!("--runner-arg=--ro-bind-mount={}:{there}", here.display()));
+        }
         // One action at a time, so that a cancelled one is seen to make room.
         casd.arg("--jobs=1").arg(project.shared("cas"));
         Self::listening(project, &mut casd, "casd", port)
@@ -184,31 +189,33 @@ fn approve(project: &Project, program: &Path) {
     assert_eq!(person.ended().status, 0);
 }
 
+/// Runs a check here as one, and in four shards there, with the same end. Returns the counts, which are the same.
+fn compared((project, program, status): (&Project, &Path, i32), here: &str, there: &str, remote: &str, port: &str) -> Value {
+    const LONG: Duration = Duration::from_secs(600);
+    project.save("proctor.toml", &format!("[[check]]\nname = \"tests\"\n{here}"));
+    let expected = counts(&project.proctor(["run"]).bound(LONG).status(status).report());
+    let remote = format!("[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\n{remote}[queue]\nmax_parallel = 4\n");
+    project.save("proctor.toml", &format!("{remote}[[check]]\nname = \"tests\"\nrun = \"remote\"\nshards = 4\n{there}"));
+    approve(project, program);
+    let run = project.command(program, ["run"]).bound(LONG).status(status);
+    assert_eq!(counts(&run.report()), expected, "{}", run.snapshot());
+    assert_eq!(first(&run.report())["result"]["shards"], json!(4), "{}", run.snapshot());
+    expected
+}
+
 /// The suites of jinja2 and of a project of Vitest, whole here and in shards there, have the same counts.
 #[test]
 #[ignore = "wide tier"]
 fn suites_have_the_same_counts_in_shards_on_a_server_as_here() {
-    const LONG: Duration = Duration::from_secs(600);
     let (program, python) = (program_with_feature(), python_real());
-    let compared = |project: &Project, here: &str, there: &str, remote: &str, port: &str| {
-        project.save("proctor.toml", &format!("[[check]]\nname = \"tests\"\n{here}"));
-        let expected = counts(&project.proctor(["run"]).bound(LONG).success().report());
-        let remote = format!("[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\n{remote}[queue]\nmax_parallel = 4\n");
-        project.save("proctor.toml", &format!("{remote}[[check]]\nname = \"tests\"\nrun = \"remote\"\nshards = 4\n{there}"));
-        approve(project, &program);
-        let run = project.command(&program, ["run"]).bound(LONG).success();
-        assert_eq!(counts(&run.report()), expected, "{}", run.snapshot());
-        assert_eq!(first(&run.report())["result"]["shards"], json!(4), "{}", run.snapshot());
-        expected
-    };
     let (jinja2, port) = (Project::new(), free_port());
     copy_into(&jinja2, &source_distribution("jinja2", "3.1.6"), "");
-    let server = Server::with_packages(&jinja2, &port, &packages(&python));
+    let server = Server::with_places(&jinja2, &port, &[("/site", &packages(&python))]);
     let command = |python: &str, path: &str| {
         format!("tool = \"pytest\"\ncommand = [\"{python}\", \"-m\", \"pytest\"]\nenvironment = {{ PYTHONPATH = \"{path}\" }}\n")
     };
     let here = command(&python.display().to_string(), "src");
-    let all = compared(&jinja2, &here, &command("/usr/bin/python3", "/site:src"), "", &port);
+    let all = compared((&jinja2, &program, 0), &here, &command("/usr/bin/python3", "/site:src"), "", &port);
     assert!(all["passed"].as_u64() >= Some(900), "{all}");
     drop(server);
 
@@ -222,8 +229,104 @@ fn suites_have_the_same_counts_in_shards_on_a_server_as_here() {
     assert!(copied.expect("cp starts").success());
     let _server = Server::start(&project, &port);
     let vitest = "tool = \"vitest\"\ncommand = [\"/usr/bin/node\", \"node_modules/vitest/vitest.mjs\", \"run\"]\n";
-    let all = compared(&project, vitest, vitest, "environment = \"upload\"\n", &port);
+    let all = compared((&project, &program, 0), vitest, vitest, "environment = \"upload\"\n", &port);
     assert_eq!((&all["passed"], &all["skipped"]), (&json!(5), &json!(5)));
+}
+
+/// The directories of a workspace's members are other ones than that of the check, from which the directory of the shards is named.
+#[test]
+#[ignore = "wide tier"]
+fn members_of_a_workspace_have_the_same_counts_in_shards_on_a_server_as_here() {
+    let (Some(cargo), Some(nextest)) = (cargo(), installed("cargo-nextest")) else { return };
+    let (program, port) = (program_with_feature(), free_port());
+    let project = workspace().with_program(&nextest).with_program(&cargo);
+    let toolchain = cargo.ancestors().nth(2).expect("it lies in bin/");
+    let places = [("/rust", toolchain), ("/nextest", nextest.parent().expect("a directory"))];
+    let _server = Server::with_places(&project, &port, &places);
+    let check = |program: &str, more: &str| {
+        format!(
+            "tool = \"cargo-test\"\ncommand = [\"{program}\", \"nextest\", \"run\", \"--offline\", \"--no-fail-fast\"]\n{more}"
+        )
+    };
+    let variables = "environment = { PATH = \"/rust/bin:/nextest:/usr/bin:/bin\", CARGO_HOME = \"/tmp/cargo\" }\n";
+    let all = compared((&project, &program, 1), &check("cargo", ""), &check("/rust/bin/cargo", variables), "", &port);
+    assert_eq!((&all["passed"], &all["failed"]), (&json!(5), &json!(1)));
+}
+
+/// A save sends the file, the directories above it, the root and the action; another client with the same tree sends nothing. What the
+/// server stores is counted, and the checks leave nothing that it would store.
+#[test]
+#[ignore = "wide tier"]
+fn of_ten_thousand_files_a_server_stores_what_a_save_changed() {
+    let (program, port) = (program_with_feature(), free_port());
+    let project = Project::new().toml(&format!(
+        "[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\n\
+         [[check]]\nname = \"tests\"\ncommand = [\"/bin/sh\", \"-c\", \"exit 0\"]\nrun = \"remote\"\n"
+    ));
+    for number in 0..10_000 {
+        project.save(&format!("p/{}/{}.py", number / 100, number % 100), &format!("# {number}\n"));
+    }
+    let _server = Server::start(&project, &port);
+    approve(&project, &program);
+    let stored = || {
+        let objects =
+            Command::new("find").arg(project.shared("cas/cas/objects")).args(["-type", "f"]).output().expect("find starts");
+        objects.stdout.split(|byte| *byte == b'\n').count()
+    };
+    let mut watch = project.command(&program, ["watch"]).watch();
+    watch.wait_for_verdict();
+    let mut before = stored();
+    assert!(before > 10_000, "{before}");
+    for (path, depth) in [("top.py", 1), ("p/near.py", 2), ("p/7/7.py", 3)] {
+        fs::write(project.shared("saved"), path).expect("the directory is ours");
+        fs::rename(project.shared("saved"), project.path().join(path)).expect("the directories are ours");
+        watch.wait_for_verdict();
+        let after = stored();
+        assert!((1..=depth + 3).contains(&(after - before)), "{path}: {}", after - before);
+        before = after;
+    }
+    watch.interrupt();
+    project.command(&program, ["run"]).bound(BOUND).success();
+    assert_eq!(stored(), before, "another client with the same tree");
+}
+
+/// Returns whether a process of this machine has a word among its arguments.
+fn is_running(word: &str) -> bool {
+    let processes = fs::read_dir("/proc").expect("a kernel").flatten();
+    let mut words = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    words.any(|words| words.split(|byte| *byte == 0).any(|one| one == word.as_bytes()))
+}
+
+/// What runs on the server ends there too when it is saved again, and by Ctrl-C.
+#[test]
+#[ignore = "wide tier"]
+fn a_newer_save_and_a_stop_end_what_runs_on_the_server() {
+    let (program, port) = (program_with_feature(), free_port());
+    // A number of seconds that no other process sleeps.
+    let sleeps = format!("9{port}");
+    let waits = format!("exec sleep {sleeps}\n");
+    let project = Project::new().file("wait.sh", &waits).toml(&format!(
+        "[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\n\
+         [[check]]\nname = \"tests\"\ncommand = [\"/bin/sh\", \"wait.sh\"]\nrun = \"remote\"\n"
+    ));
+    let _server = Server::start(&project, &port);
+    approve(&project, &program);
+    let until = |wanted: bool| {
+        poll(BOUND, "the process of the server", || if is_running(&sleeps) == wanted { Ok(()) } else { Err(wanted) });
+    };
+    let mut watch = project.command(&program, ["watch"]).watch();
+    until(true);
+    project.save("wait.sh", "exit 0\n");
+    // The server carries out one action at a time, so this one has a verdict only if the other one made room.
+    watch.wait_for_line("the verdict on the newer save", BOUND, |line| line.starts_with("PASSED"));
+    until(false);
+    watch.interrupt();
+    project.save("wait.sh", &waits);
+    let run = project.command(&program, ["run"]).watch();
+    until(true);
+    let stopped = run.interrupt();
+    assert!(stopped.stdout.contains("INTERRUPTED"), "{}", stopped.snapshot());
+    until(false);
 }
 
 /// A job that is queued survives a restart of the server: the same operation has a result when a worker comes.
@@ -232,10 +335,19 @@ fn suites_have_the_same_counts_in_shards_on_a_server_as_here() {
 fn a_job_that_is_queued_survives_a_restart_of_the_server() {
     let (program, database, port) = (program_with_feature(), real_clients::Server::start(), free_port());
     let python = python_buildgrid();
-    let project = Project::new().file("test_a.py", "def test_a(): pass\n").toml(&format!(
-        "[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\nplatform = {{ OSFamily = \"linux\" }}\n[[check]]\nname = \"tests\"\ntool = \"pytest\"\n\
-         command = [\"/usr/bin/python3\", \"-m\", \"pytest\"]\nenvironment = {{ PYTHONPATH = \"/site\" }}\nrun = \"remote\"\n"
-    ));
+    let checks = |image: &str| {
+        format!(
+            "[remote]\nendpoint = \"grpc://127.0.0.1:{port}\"\nplatform = {{ OSFamily = \"linux\", container-image = \"{image}\" }}\n\
+             [gate]\nisolation = \"remote\"\n[[check]]\nname = \"tests\"\ntool = \"pytest\"\n\
+             command = [\"/usr/bin/python3\", \"-m\", \"pytest\"]\nenvironment = {{ PYTHONPATH = \"/site\" }}\nrun = \"remote\"\n"
+        )
+    };
+    let image = "5a".repeat(32);
+    let project = Project::new().file("test_a.py", "def test_a(): pass\n");
+    let project = project.toml(&checks(&format!("docker://registry.example.org/ci@sha256:{image}")));
+    git(&project, &["init", "--quiet"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "--quiet", "-m", "checks on a server"]);
     let address = format!("app:{}@127.0.0.1:{}/postgres", PASSWORD_IN_ADDRESS, database.port);
     let bgd = || Command::new(python.with_file_name("bgd"));
     let migrated = bgd().args(["migrate", "apply"]).arg(format!("postgresql+psycopg2://{address}")).output().expect("it starts");
@@ -270,6 +382,21 @@ fn a_job_that_is_queued_survives_a_restart_of_the_server() {
     let _bot = Server::process(&project, &mut bot, "bot");
     let ended = run.ended();
     assert_eq!((ended.status, jobs().as_str()), (0, "1"), "{}", ended.snapshot());
+
+    // The image stands among the packages of the environment, and a gate that takes results of servers takes this one.
+    let asked = ["gate", "--json", "--policy-from", "HEAD"];
+    let gate = |status: i32| project.command(&program, asked).bound(BOUND).status(status).json();
+    let report = project.command(&program, ["run"]).bound(BOUND).success().report();
+    let components = report["environment"]["components"].as_array().expect("a list").clone();
+    let of_image = components.iter().find(|one| one["name"] == json!(format!("image asked of grpc://127.0.0.1:{port}")));
+    assert_eq!(of_image.map(|one| &one["sha256"]), Some(&json!(image)), "{report}");
+    gate(0);
+    // Nobody knows what a tag means tomorrow.
+    commit(&project, "proctor.toml", &checks("docker://registry.example.org/ci:latest"));
+    approve(&project, &program);
+    project.command(&program, ["run"]).bound(BOUND).success();
+    let refused = gate(3);
+    assert!(reasons(&refused).iter().any(|reason| reason.contains("open world")), "{refused}");
 }
 
 /// The password of the database, as an address has it.

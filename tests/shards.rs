@@ -66,6 +66,10 @@ fn tests_run_in_several_processes_and_are_one_result() {
     assert_eq!(record["results"]["testResults"].as_array().map(Vec::len), Some(9));
     // The second run is planned by the times of the first one, and has the same counts.
     assert_eq!(tests(&project.proctor(["run"]).failure().report()), expected);
+    // A test that this save added is in no plan, and runs.
+    project.save("test_four.py", "def test_added(): pass\n");
+    let added = json!({"passed": 6, "failed": 1, "skipped": 3, "total": 10, "expectedFailures": 1});
+    assert_eq!(tests(&project.proctor(["run"]).failure().report()), added);
 }
 
 #[test]
@@ -243,6 +247,26 @@ fn tests_of_playwright_are_divided_by_its_own_shards_and_listed_whole() {
     incomplete(&project, "playwright.config.js", makes);
 }
 
+/// Where proctor does not see in the settings that tests depend on others, it sees it in the lists.
+#[test]
+#[ignore = "long tier"]
+fn a_test_of_playwright_on_which_others_depend_is_no_success_in_shards() {
+    let modules = runner_modules();
+    let project = javascript(&modules, "const { test } = require('@playwright/test');\n");
+    project.save("b.test.js", &fs::read_to_string(project.path().join("a.test.js")).expect("it is there"));
+    let projects =
+        "[{ name: 'setup', testMatch: 'a.test.js' }, { name: 'shop', testIgnore: 'a.test.js', dependencies: ['setup'] }]";
+    let project = project.file("projects.js", &format!("module.exports = {projects};\n"));
+    let command = format!("{} test", modules.join(".bin/playwright").display());
+    let check = |config: &str| format!("[[check]]\nname = \"tests\"\ncommand = \"{command}{config}\"\nshards = 2\n{QUEUE}");
+    project.save("proctor.toml", &check(""));
+    incomplete(&project, "playwright.config.js", "module.exports = { projects: require('./projects.js') };\n");
+    project.save("web.config.js", &format!("module.exports = {{ projects: {projects} }};\n"));
+    project.save("proctor.toml", &check(" --config web.config.js"));
+    let refused = project.proctor(["run"]).status(4);
+    assert!(refused.stderr.contains("run in each shard"), "{}", refused.snapshot());
+}
+
 #[test]
 #[ignore = "long tier"]
 fn packages_of_go_are_divided() {
@@ -265,6 +289,30 @@ fn packages_of_go_are_divided() {
         let own = format!("own package example.com/shop/{package}\n");
         assert_eq!(lists.iter().filter(|list| list.contains(&own)).count(), 1, "{lists:?}");
     }
+}
+
+/// Makes a workspace whose members have tests in their libraries and beside them; one test fails.
+pub(crate) fn workspace() -> Project {
+    let members = "[workspace]\nmembers = [\"crates/*\"]\nresolver = \"2\"\n";
+    let project = Project::new().file(".gitignore", "/target\n").file("Cargo.toml", members);
+    for (name, body) in [("left", ""), ("right", "panic!()")] {
+        let manifest = format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+        project.save(&format!("crates/{name}/Cargo.toml"), &manifest);
+        let library = format!("#[cfg(test)]\nmod tests {{\n    #[test] fn a() {{ {body} }}\n    #[test] fn b() {{}}\n}}\n");
+        project.save(&format!("crates/{name}/src/lib.rs"), &library);
+        project.save(&format!("crates/{name}/tests/whole.rs"), "#[test] fn whole() {}\n#[test] #[ignore] fn part() {}\n");
+    }
+    project
+}
+
+#[test]
+#[ignore = "long tier"]
+fn tests_of_the_members_of_a_workspace_are_divided() {
+    let (Some(cargo), Some(nextest)) = (cargo(), installed("cargo-nextest")) else { return };
+    let project = workspace().with_program(&nextest).with_program(&cargo);
+    let output = divided(&project, "command = \"cargo nextest run --offline --no-fail-fast\"");
+    let expected = json!({"passed": 5, "failed": 1, "skipped": 2, "total": 8});
+    assert_eq!(tests(&output.report()), expected, "{}", output.snapshot());
 }
 
 #[test]

@@ -11,12 +11,12 @@ fn the_rule_that_keeps_a_path_out_is_named_with_its_file_and_line() {
     let project = Project::new().toml("[watch]\ninclude = [\"/build/kept.json\"]\n").file(".gitignore", "*.log\nbuild/\n");
     let project = project.file("src/.ignore", "generated.py\n").file("src/a.py", "").file("src/generated.py", "");
     let said = |path: &str| project.proctor(["why", path]).success().stdout;
-    assert!(said("src/a.py").starts_with("`src/a.py` belongs to the tree: no rule speaks of it\n"));
+    assert!(said("src/a.py").starts_with("`src/a.py` belongs to the tree: no rule excludes it\n"));
     assert!(said("src/generated.py").contains("`generated.py` (src/.ignore:1) excludes `src/generated.py`"));
     assert!(said("build/x").contains("`build/` (.gitignore:2) excludes `build`"));
     assert!(said("build/kept.json").contains("`watch.include` in proctor.toml, pattern 1"));
     assert!(said("src/__pycache__/a.pyc").contains("is never part of a tree (Python's compiled modules)"));
-    assert!(said("evidence").starts_with("`evidence` belongs to the tree: no rule speaks of it"));
+    assert!(said("evidence").starts_with("`evidence` belongs to the tree: no rule excludes it"));
     let absolute = project.path().join("src/a.py");
     assert!(said(&absolute.display().to_string()).starts_with("`src/a.py` belongs"));
 }
@@ -91,8 +91,8 @@ fn only_the_link_that_proctor_made_is_left_out_and_not_what_else_has_its_name() 
     let link = project.path().join("evidence");
     fs::remove_file(&link).expect("a link");
     symlink("elsewhere", &link).expect("a link");
-    assert!(said().starts_with("`evidence` belongs to the tree: no rule speaks of it\n"));
+    assert!(said().starts_with("`evidence` belongs to the tree: no rule excludes it\n"));
     fs::remove_file(&link).expect("a link");
     fs::create_dir(&link).expect("a directory");
-    assert!(said().starts_with("`evidence` belongs to the tree: no rule speaks of it\n"));
+    assert!(said().starts_with("`evidence` belongs to the tree: no rule excludes it\n"));
 }

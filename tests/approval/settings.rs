@@ -378,7 +378,7 @@ fn packages_that_are_not_installed_are_one_question_where_other_rules_were_appro
     let project = Project::new().file("pyproject.toml", "[tool.pytest.ini_options]\n").file("tests/test_a.py", "\n");
     project.proctor(["run"]).any_status();
     project.save("uv.lock", lock);
-    for (answer, is_kept) in [("no\n", false), ("uv sync --frozen\n", true)] {
+    for (answer, is_kept) in [("no\n", false), ("python environment\n", true)] {
         let mut terminal = project.proctor(["run"]).at_terminal();
         let shown = terminal.wait_for("approves nothing: ", LATE);
         assert!(shown.contains("are not installed yet: `uv sync --frozen`") && shown.contains("opens: "), "{shown}");

@@ -35,6 +35,10 @@ def carry_out(lease):
         lease.payload.Unpack(digest)
         read = storage.Read(stream.ReadRequest(resource_name=f"blobs/{digest.hash}/{digest.size_bytes}"))
         action.ParseFromString(b"".join(piece.data for piece in read))
+    # This machine stands for the image, which buildbox-run would look for in a registry.
+    kept = [one for one in action.platform.properties if one.name != "container-image"]
+    del action.platform.properties[:]
+    action.platform.properties.extend(kept)
     with tempfile.TemporaryDirectory() as place:
         asked, answered = pathlib.Path(place, "action"), pathlib.Path(place, "result")
         asked.write_bytes(action.SerializeToString())

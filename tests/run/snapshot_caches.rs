@@ -2,6 +2,7 @@
 //! check sees it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -70,6 +71,30 @@ fn a_check_finds_its_own_cache_again_and_nobody_else_sees_it() {
     project.save("proctor.toml", &changed);
     project.approve();
     assert_eq!(count(&project, &["run"]).1, "1");
+}
+
+/// Many tools keep their cache in `node_modules/.cache`, where packages also put programs that they download when they are installed.
+#[test]
+fn no_check_sees_a_cache_that_a_run_by_hand_left_among_installed_packages() {
+    let cache = "node_modules/.cache";
+    let looks = format!(
+        "set -e; {COUNT} {cache}/engine/1.0/engine; test -e {cache}/engine/data; test ! -e {cache}/lint/of-the-person; \
+         test ! -e {cache}/format; m=$(($(cat {cache}/lint/m 2>/dev/null || echo 0) + 1)); mkdir -p {cache}/lint; \
+         echo $m > {cache}/lint/m; test $m = $n"
+    );
+    let project = files(&[&looks])
+        .file("package.json", "{}")
+        .file(&format!("{cache}/lint/of-the-person"), "all is well")
+        .file(&format!("{cache}/format"), "all is well")
+        .file(&format!("{cache}/engine/data"), "")
+        .file(&format!("{cache}/engine/1.0/engine"), "#!/bin/sh\n");
+    let engine = project.path().join(cache).join("engine/1.0/engine");
+    fs::set_permissions(&engine, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    assert_eq!(count(&project, &["run", "--fresh-caches"]).1, "1");
+    // The check's own cache is kept, as everywhere.
+    for number in ["1", "2"] {
+        assert_eq!(count(&project, &["run"]).1, number);
+    }
 }
 
 #[test]

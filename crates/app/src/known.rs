@@ -11,7 +11,7 @@ use crate::project::opening;
 use crate::project::setup::LoadedProject;
 use crate::status::stand_with_attested;
 use crate::wait;
-use crate::work_trees::register_at_first_use;
+use crate::work_trees::register_linked_work_tree;
 use proctor_api::{AnswerV1, InTimeV1};
 use proctor_evidence::report::ExecutionReportV2;
 use proctor_model::{CommandExit, Freshness, KnownFrom, TaskId, TreeDigest};
@@ -51,7 +51,7 @@ pub enum KnownOutcome {
 /// When the project or the store cannot be read.
 pub fn known_files(environment: &Environment, loaded: &LoadedProject, task: &TaskId) -> Result<KnownOutcome, CommandError> {
     let root = loaded.root.as_path();
-    register_at_first_use(environment, root)?;
+    register_linked_work_tree(environment, root)?;
     let mut archive = opening::open_archive(environment)?;
     let standing = stand_with_attested(environment, &mut archive, root, std::slice::from_ref(task))?;
     let Some(status) = standing.of(task) else { return Ok(KnownOutcome::Unknown(vec![format!("there is no task {task}")])) };

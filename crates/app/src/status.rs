@@ -9,7 +9,7 @@ use crate::known::{add_attested, may_be_attested};
 use crate::project::opening;
 use crate::project::setup::{self, Planless};
 use crate::serving::{self, AT_ONCE};
-use crate::work_trees::register_at_first_use;
+use crate::work_trees::{register_clone, register_linked_work_tree};
 use proctor_api::{AnswerV1, MethodV1, ProjectStatusV1, StateV1, StatusV1, TaskStatusV1, failure_names};
 use proctor_evidence::watching_process;
 use proctor_model::{ProjectStatus, Serving, TaskId};
@@ -31,7 +31,7 @@ pub struct Standing {
 pub fn status(environment: &Environment, root: Option<PathBuf>, task: Option<&TaskId>) -> Result<Standing, CommandError> {
     if let Some(root) = &root {
         opening::note_lost_evidence(environment, root);
-        register_at_first_use(environment, root)?;
+        register_linked_work_tree(environment, root)?;
     }
     // The service knows no values of this command line.
     let question = root.as_ref().map_or_else(|| "/v1/status".to_owned(), |root| serving::at_root("/v1/status", root));
@@ -134,7 +134,8 @@ fn look(environment: &Environment, root: &Path, task: Option<&TaskId>) -> Result
     Ok(if full.is_some() { project.with_health(full.as_ref()) } else { project })
 }
 
-/// Does what [`stand`] says, and takes runs that trusted keys attested, where nothing else is known of the present files.
+/// Does what [`stand`] says, for an unknown clone of a registered project too, and takes runs that trusted keys attested, where nothing else is
+/// known of the present files.
 ///
 /// # Errors
 /// When the project or the store cannot be read.
@@ -144,6 +145,7 @@ pub(crate) fn stand_with_attested(
     root: &Path,
     wanted: &[TaskId],
 ) -> Result<ProjectStatus, CommandError> {
+    register_clone(environment, archive, root)?;
     stand_and(environment, archive, (root, wanted), |archive, described, status| {
         add_attested(environment, archive, (root, described), status);
     })

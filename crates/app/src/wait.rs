@@ -14,7 +14,7 @@ use crate::project::setup;
 use crate::project::specification_files::{self, EVERY_TASK};
 use crate::serving::{self, ServedProject};
 use crate::status;
-use crate::work_trees::register_at_first_use;
+use crate::work_trees::register_linked_work_tree;
 use proctor_api::{AnswerV1, ErrorKindV1, InTimeV1, MethodV1, ProjectStatusV1, StateV1};
 use proctor_evidence::LockError;
 use proctor_evidence::report::ExecutionReportV2;
@@ -47,7 +47,7 @@ pub struct Patience {
 pub fn wait(environment: &Environment, root: &Path, named: Option<&str>, patience: Patience) -> Result<Waited, CommandError> {
     let until = Until { begun: clock::monotonic(), patience };
     opening::note_lost_evidence(environment, root);
-    register_at_first_use(environment, root)?;
+    register_linked_work_tree(environment, root)?;
     let mut place = WaitPlace { environment, root, opened: None };
     let waited = match awaited(environment, root, named)? {
         Awaited::One(task) => match place.wait_for(&task, &until)? {

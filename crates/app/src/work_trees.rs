@@ -1,5 +1,5 @@
 //! Working trees that are registered when a verdict is asked for, before any run, because a person has already decided which rules hold
-//! there: linked working trees of a registered project, and clones of a branch that the user's own configuration follows.
+//! there: linked working trees and clones of a registered project, and clones of a branch that the user's own configuration follows.
 
 use std::path::Path;
 
@@ -13,7 +13,9 @@ use proctor_api::{AddRequestV1, AddedV1, MethodV1};
 use proctor_git::directory_in_main_work_tree;
 use proctor_model::Serving;
 use proctor_plan::config::FOLLOW;
-use proctor_project::{ProjectRepository, ProjectScope, ProjectSettings, Registration, Workspace, record_serving};
+use proctor_project::{
+    FollowedCommit, ProjectRepository, ProjectScope, ProjectSettings, Registration, StoreReader, Workspace, record_serving,
+};
 
 /// Registers a directory of a linked working tree if the same directory of the main working tree is registered, as the first run in it
 /// would: what was approved there holds here (S7). If the service watches that project, it watches this one too. Returns whether the
@@ -47,34 +49,27 @@ pub fn register_linked_work_tree(environment: &Environment, root: &Path) -> Resu
     Ok(true)
 }
 
-/// Registers a directory where a person is about to ask for a verdict, if it is a linked working tree, or a clone in which a fetch brought
-/// just these rules on the branch that the user's own configuration follows (`gate.follow` under `[[allow]]`). Returns whether the
-/// directory was registered now.
+/// Registers a directory for whose verdict is asked, if it is unknown, and a clone of a registered project, which begins with what was approved
+/// there (S7), or a clone in which a fetch brought just these rules on the branch that the user's own configuration follows (`gate.follow`
+/// under `[[allow]]`).
 ///
 /// # Errors
 /// When the store cannot be read or written.
-pub(crate) fn register_at_first_use(environment: &Environment, root: &Path) -> Result<bool, CommandError> {
-    Ok(register_linked_work_tree(environment, root)? || register_followed_clone(environment, root)?)
-}
-
-fn register_followed_clone(environment: &Environment, root: &Path) -> Result<bool, CommandError> {
+pub(crate) fn register_clone(environment: &Environment, archive: &mut StoreReader, root: &Path) -> Result<(), CommandError> {
+    if archive.find_project(root)?.is_some() || is_checkout(environment, root) {
+        return Ok(());
+    }
     // What is wrong with the settings is told by whoever asks.
-    let Ok((configuration, _)) = setup::configuration(environment, root) else { return Ok(false) };
-    if !configuration.allowed.values.contains_key(FOLLOW) || is_checkout(environment, root) {
-        return Ok(false);
+    let Ok((configuration, _)) = setup::configuration(environment, root) else { return Ok(()) };
+    let Ok(Some(repository)) = ProjectRepository::open(root) else { return Ok(()) };
+    let Ok(loaded) = specification_files::load_project(environment, root) else { return Ok(()) };
+    let follows = configuration.allowed.values.contains_key(FOLLOW);
+    let followed = if follows { archive.followed_commit(&repository, &configuration.allowed)? } else { None };
+    let has_rules = |commit: FollowedCommit| commit.has_rules_of(&repository, &loaded.plan);
+    if followed.is_some_and(has_rules) || archive.is_clone_of_registered(root)? {
+        register(environment, &loaded)?;
     }
-    let mut archive = opening::open_archive(environment)?;
-    if archive.find_project(root)?.is_some() {
-        return Ok(false);
-    }
-    let Ok(Some(repository)) = ProjectRepository::open(root) else { return Ok(false) };
-    let Ok(loaded) = specification_files::load_project(environment, root) else { return Ok(false) };
-    let followed = archive.followed_commit(&repository, &configuration.allowed)?;
-    drop(archive);
-    if !followed.is_some_and(|commit| commit.has_rules_of(&repository, &loaded.plan)) {
-        return Ok(false);
-    }
-    Ok(register(environment, &loaded)?.is_some())
+    Ok(())
 }
 
 /// Registers a directory, and says so. `None` if it is unclear which project it is.

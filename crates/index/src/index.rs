@@ -95,6 +95,8 @@ questions! {
     run_on_inputs(project: &ProjectId, task: &TaskId, check: &str, inputs: Digest) -> Option<IndexedRun>;
     /// Returns the number of the oldest line about a run on a tree; `None` if no run was on this tree.
     oldest_run_on_tree(project: &ProjectId, tree: TreeDigest) -> Option<Sequence>;
+    /// Returns the projects that have a run on a tree.
+    projects_on_tree(tree: TreeDigest) -> Vec<ProjectId>;
     /// Returns the checks of a task's last plan in the plan's order, each with its last result. Empty if the ledger's lines
     /// do not name the checks.
     checks(project: &ProjectId, task: &TaskId, judged_by: RunsJudgedBy) -> Vec<KnownCheck>;

@@ -189,6 +189,13 @@ impl Tables {
         Ok(rows.first().map(|sequence| Sequence(from_integer(*sequence))))
     }
 
+    /// Returns the projects that have a run on a tree.
+    pub(super) fn projects_on_tree(&self, tree: TreeDigest) -> Result<Vec<ProjectId>, IndexError> {
+        let statement = "SELECT DISTINCT project FROM runs WHERE tree_digest = ?1";
+        let rows = self.read_rows(statement, params![tree.0.hex()], |row| row.get::<_, String>(0))?;
+        rows.into_iter().map(|id| self.reader.word("project id", id)).collect()
+    }
+
     /// Returns the TDD state of a task. A task without a state in the ledger has the state of a task that never
     /// started.
     pub(super) fn tdd(&self, project: &ProjectId, task: &TaskId) -> Result<TddState, IndexError> {

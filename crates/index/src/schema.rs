@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 /// Compatibility: an old program refuses a file with a newer version and never writes to it. A new program makes the tables of
 /// an older file anew, and they are filled as in a new file, because every row follows from ledgers and evidence: only what the index
 /// of tests knew of pruned runs is lost.
-pub(super) const VERSION: u32 = 20;
+pub(super) const VERSION: u32 = 21;
 
 /// Makes all tables. The tables with long rows have row numbers: in a table without them every comparison of a search reads a whole
 /// row, so an answer from 10,000 runs read hundreds of thousands of pages. Seals cover the order of the columns.
@@ -63,6 +63,7 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE INDEX runs_by_id ON runs (project, run_id);
 CREATE INDEX runs_by_task ON runs (project, task, sequence);
+CREATE INDEX runs_by_tree ON runs (tree_digest, project, sequence);
 
 CREATE TABLE tdd (
     project TEXT NOT NULL,

@@ -17,8 +17,8 @@ use proctor_git::{GitIndex, GitLocation, find_git_location, read_git_index};
 use proctor_model::PlanNote;
 use proctor_sandbox::list_for_settings;
 use proctor_tools::{
-    ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above, may_lead_out,
-    members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
+    CONFIGURATION_DIRECTORIES, ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above,
+    may_lead_out, members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
 };
 use proctor_tree::InputPlace;
 use proctor_tree::ignore::MatcherSettings;
@@ -222,8 +222,12 @@ impl<'a> Finder<'a> {
 
     /// Takes the configuration files of a directory above the project, and reads them.
     fn read_directory_above(&mut self, directory: &Path) {
-        let names = self.names_in(directory).into_iter().chain([".cargo/config.toml".to_owned()]);
-        for name in names.filter(|name| is_configuration_above(name)) {
+        let names = CONFIGURATION_DIRECTORIES.iter().flat_map(|below| {
+            let names = self.names_in(&directory.join(below));
+            names.into_iter().map(move |name| format!("{below}{name}"))
+        });
+        let names: Vec<String> = names.filter(|name| is_configuration_above(name)).collect();
+        for name in names {
             let path = directory.join(&name);
             self.judge(&path, &name);
             for (_, manifest) in WORKSPACES.iter().filter(|(workspace, _)| *workspace == name) {

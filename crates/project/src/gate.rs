@@ -6,20 +6,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::approval::{CONFIGURATION_FILE, unapproved_in};
-use crate::checked_index::{catch_up, catch_up_and_name};
+use crate::checked_index::catch_up;
 use crate::error::ProjectError;
 use crate::followed_branch::FollowedCommit;
+use crate::other_checkouts::directory_in_repository;
 use crate::settings_approval::rules_digest;
 use crate::store_reader::StoreReader;
 use proctor_evidence::{LedgerLookup, Store};
 use proctor_git::{GitEntryKind, GitReadError, GitStorage, ObjectId, SubmoduleNames};
-use proctor_index::{IndexedProject, StoreIndex};
+use proctor_index::StoreIndex;
 use proctor_model::{
     CheckOutcome, CheckRecord, ClaimOrigin, ClaimSigner, ClaimedCheck, ClaimedResult, EntryKind, GateClaim, IsolationLevel,
     JudgedSettings, OverallStatus, Plan, ProjectId, RuleChange, RunId, RunLine, RunRecord, Sequence, SettingValue, TreeDigest,
     TreePath,
 };
 use proctor_plan::spec::plan_digest;
+use proctor_tools::{CONFIGURATION_DIRECTORIES, is_configuration_above};
 
 /// The most lines of a ledger that are read for the inputs that its runs had.
 const MOST_LINES_FOR_INPUTS: usize = 500;
@@ -104,6 +106,26 @@ impl ProjectRepository {
         })
     }
 
+    /// Returns the configuration files that a commit has in the directories above the project, as names of inputs.
+    ///
+    /// # Errors
+    /// When an object cannot be read.
+    pub fn configuration_above(&self, commit: ObjectId) -> Result<Vec<String>, GitReadError> {
+        let mut found = Vec::new();
+        for above in (1..=self.below.as_path().components().count()).map(|level| "../".repeat(level)) {
+            for directory in CONFIGURATION_DIRECTORIES {
+                let PlaceInCommit::Entry(EntryKind::Directory, tree) = self.look_up(commit, &format!("{above}{directory}"))?
+                else {
+                    continue;
+                };
+                let names = self.storage.entries(tree)?.into_iter().filter_map(|entry| String::from_utf8(entry.name).ok());
+                let paths = names.map(|name| format!("{directory}{name}")).filter(|path| is_configuration_above(path));
+                found.extend(paths.map(|path| format!("{above}{path}")));
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns whether a commit has something at a path from the project's root, also in a submodule. Links are not followed. What
     /// cannot be read may be there.
     pub fn may_have(&self, commit: ObjectId, path: &str) -> bool {
@@ -172,18 +194,6 @@ fn has_entry(storage: &GitStorage, root: ObjectId, names: &[&[u8]]) -> Result<bo
 }
 
 impl StoreReader {
-    /// Returns the registered projects whose directories are in the repository that contains `root`: its other worktrees, and other
-    /// directories of them. A directory may be gone by now.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn projects_of_repository(&mut self, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
-        if proctor_git::git_common_directory(root).is_some() {
-            catch_up_and_name(&self.store, &mut self.index)?;
-        }
-        projects_of_repository(&self.index, root)
-    }
-
     /// Returns what the ledgers say of the sealed runs on a tree, newest first: the runs of the project itself, and those of `others`
     /// that were made in the same directory of a working tree. Another directory with the same content is another project, whose
     /// checks may be others. Each line of a ledger is checked that is read.
@@ -308,14 +318,6 @@ impl StoreReader {
     }
 }
 
-/// Does what [`StoreReader::projects_of_repository`] says, by the index as it is.
-pub(crate) fn projects_of_repository(index: &StoreIndex, root: &Path) -> Result<Vec<ProjectId>, ProjectError> {
-    let Some(common) = proctor_git::git_common_directory(root) else { return Ok(Vec::new()) };
-    let projects = index.projects()?.into_iter();
-    let is_here = |project: &IndexedProject| project.root.git_common_directory.as_deref().map(Path::new) == Some(&*common);
-    Ok(projects.filter(is_here).map(|project| project.id).collect())
-}
-
 /// Does what [`StoreReader::runs_on_tree`] says.
 pub(crate) fn runs_on_tree(
     store: &Store,
@@ -362,19 +364,6 @@ pub(crate) fn are_rules_approved(
     Ok(held.filter(|held| held.sequence > line).is_some_and(|held| {
         held.terms.settings.is_some_and(|settings| rules_digest(held.plan_digest, &settings) == changed.rules)
     }))
-}
-
-/// Returns the directory of a project in git's working tree, empty for the root of the working tree; `None` outside of a repository.
-pub fn directory_in_repository(root: &Path) -> Option<String> {
-    let location = proctor_git::find_git_location(root)?;
-    let below = root.strip_prefix(location.work_tree).ok()?;
-    Some(below.to_string_lossy().into_owned())
-}
-
-/// Returns the id of the commit that is checked out; `None` outside of a repository, and before its first commit.
-pub fn checked_out_commit(root: &Path) -> Option<String> {
-    let repository = ProjectRepository::open(root).ok()??;
-    Some(repository.storage.resolve("HEAD").ok()?.hex())
 }
 
 /// Returns which of the commits are `tip` or come before it, among the commits nearest to it. The history is walked once.

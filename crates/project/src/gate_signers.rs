@@ -90,7 +90,7 @@ impl StoreReader {
     /// When a ledger, the index or a run's signed statements cannot be read, or are not as proctor wrote them.
     pub fn proving_runs(&mut self, root: &Path, tree: TreeDigest, runs: &[&RunId]) -> Result<Vec<ProvingRun>, ProjectError> {
         let own = self.find_project(root)?;
-        let others = self.projects_of_repository(root)?;
+        let others = self.projects_with_content(root, tree)?;
         let claims = self.claims_on_tree(own.as_ref(), (&others, root), tree)?.claims;
         let projects: Vec<ProjectId> = own.into_iter().chain(others).collect();
         let mut found = Vec::new();

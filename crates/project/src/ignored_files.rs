@@ -124,9 +124,7 @@ impl DirectoryReading<'_> {
         let class = if is_environment { IgnoredClass::Environment } else { class_of(name) };
         let is_no_news = || ALWAYS_OUT.iter().any(|always| always.name.matches(name));
         let has_cache = match class {
-            IgnoredClass::Environment => {
-                CACHES_IN_ENVIRONMENTS.iter().any(|cache| full.join(cache.name).symlink_metadata().is_ok())
-            }
+            IgnoredClass::Environment => CACHES_IN_ENVIRONMENTS.iter().any(|cache| full.join(cache).symlink_metadata().is_ok()),
             IgnoredClass::Output => !is_no_news(),
             IgnoredClass::Cache => cache_kind(name).is_some(),
             IgnoredClass::Input => false,

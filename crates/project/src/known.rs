@@ -17,10 +17,11 @@ use std::path::{Path, PathBuf};
 
 use crate::environment_digest::variables_digest;
 use crate::error::ProjectError;
-use crate::gate::{directory_in_repository, projects_of_repository, runs_on_tree, to_claim};
+use crate::gate::{runs_on_tree, to_claim};
 use crate::ignored_files::ignored_in_project;
 use crate::known::likeness::{EnvironmentHere, RunThere};
 use crate::made_for_plan::outputs_of_plan;
+use crate::other_checkouts::{directory_in_repository, projects_with_content};
 use crate::recorded_tests::{failed_for_its_content, has_equal_environment};
 use crate::request::{ProjectScope, ProjectSettings};
 use crate::workspace::Workspace;
@@ -86,7 +87,7 @@ impl Workspace {
     ) -> Result<bool, ProjectError> {
         let (tree, _) = self.tree_digest(settings, scope, hints)?;
         let index = &self.evidence.index;
-        for project in projects_of_repository(index, &scope.root)?.iter().chain([&scope.project]) {
+        for project in projects_with_content(index, &scope.root, tree)?.iter().chain([&scope.project]) {
             if index.oldest_run_on_tree(project, tree)?.is_some() {
                 return Ok(true);
             }
@@ -127,7 +128,7 @@ fn candidates(store: &Store, index: &mut StoreIndex, question: &KnownQuestion<'_
     let tree = question.tree.digest();
     let directory = directory_in_repository(question.root);
     // Whoever wrote to a ledger has told the index of its project. `runs_on_tree` reads newer lines of each.
-    let others = projects_of_repository(index, question.root)?;
+    let others = projects_with_content(index, question.root, tree)?;
     let projects = [question.project].into_iter().chain(others.iter().filter(|other| *other != question.project));
     let mut found = Vec::new();
     for project in projects {

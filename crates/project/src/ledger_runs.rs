@@ -122,6 +122,18 @@ pub fn run_of_ledger(store: &Store, project: &ProjectId, run_id: &RunId) -> Resu
     Ok(run_with_number(store, &ledger, project, run_id.number())?.filter(|run| run.run_id == *run_id))
 }
 
+/// Returns what the ledger says of a run that the index has; `None` if it has no such run. The line is looked for where the row says.
+///
+/// # Errors
+/// When the ledger cannot be read.
+pub(crate) fn run_of_row(store: &Store, project: &ProjectId, row: &IndexedRun) -> Result<Option<IndexedRun>, ProjectError> {
+    let line = LedgerLookup::open(store, project)?.find(row.sequence)?;
+    match line.as_ref().and_then(IndexedRun::of_line).filter(|run| run.run_id == row.run_id) {
+        Some(run) => Ok(Some(run)),
+        None => run_of_ledger(store, project, &row.run_id),
+    }
+}
+
 /// Returns whether a row of the index says of a run what this line of the ledger says.
 pub fn is_told_by(line: &LedgerLine, row: &IndexedRun) -> bool {
     let of_line = IndexedRun::of_line(line).map(|run| IndexedRun { checks: None, ..run });

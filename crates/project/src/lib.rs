@@ -41,6 +41,7 @@ mod known_trees;
 mod ledger_runs;
 mod machine;
 mod made_for_plan;
+mod other_checkouts;
 mod own_caches;
 mod progress;
 mod project_copies;
@@ -93,7 +94,7 @@ pub use followed_branch::{FollowedCommit, WithPackages, plans_of_commit, was_mov
 pub use former_identity::checkouts_directory;
 pub use found_inputs::{FoundInputs, LeftOut, LeftOutReason, is_input_note};
 pub use freshness::{DescribedProject, KnownAsked, MissingOwnPlan, PlanlessProject, PlanlessReason};
-pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository, checked_out_commit, commits_before, directory_in_repository};
+pub use gate::{ClaimsOnTree, CommittedFile, ProjectRepository, commits_before};
 pub use gate_signers::{GateSigners, ProvingRun};
 pub use ignored_files::ignored_in_project;
 pub use inputs::{InputRefusal, InputSearch};
@@ -108,9 +109,10 @@ pub use ledger_runs::{LedgerRuns, is_told_by, run_of_ledger, run_on_inputs, seal
 pub use machine::disk_words;
 pub use machine::{FileSystemType, InotifyLimits, KernelLimit, Machine, ProjectFound, Space, ToolFound, outgoing_redactor};
 pub use made_for_plan::{MadeForPlan, outputs_of_plan, place_of_report};
+pub use other_checkouts::{checked_out_commit, directory_in_repository};
 pub use own_caches::{ActionPlace, OwnCachesRequest, SeenHome, prepare_own_caches};
 pub use progress::Progress;
-pub use project_copies::{CACHES_IN_ENVIRONMENTS, CopiesOutcome, SnapshotBase, is_by_product};
+pub use project_copies::{CopiesOutcome, SnapshotBase, hidden_caches, is_by_product};
 pub use protected::{ProtectedFilesScan, ProtectedFilesStatus, begin_protected_scan, protected_files_status};
 pub use python::{KeptBytecode, ModulesToCompile, PythonInterpreter, site_packages};
 pub use refused_requests::{RefusedBefore, RefusedRequests, RetestRefusal};

@@ -16,8 +16,8 @@ use proctor_sandbox::snapshot::{
     CopyGeneration, CopyOutcome, InPlaceReason, KeptCaches, ProjectCopy, SnapshotError, left_out, obstacle, obstacle_of_size,
     remove_directory,
 };
-pub use proctor_tree::ignore::{CACHES_IN_ENVIRONMENTS, is_by_product};
 use proctor_tree::ignore::{Matcher, MatcherSettings, Selects};
+pub use proctor_tree::ignore::{hidden_caches, is_by_product};
 use proctor_tree::{TreeEntry, TreeHints, TreeIndex};
 
 /// The most attempts to read and copy the ignored inputs (files that git ignores but checks read). If they change

@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::environment_digest::variables_digest;
 use crate::error::ProjectError;
 use crate::former_identity::checkouts_directory;
-use crate::gate::directory_in_repository;
+use crate::known::environment;
+use crate::other_checkouts::directory_in_repository;
 use crate::store_reader::StoreReader;
 use crate::test_history::read_sealed_tests;
 use proctor_evidence::Store;
@@ -18,6 +20,7 @@ use proctor_model::{
 use proctor_plan::changes::{RecordedTest, RecordedTests};
 use proctor_plan::spec::plan_digest;
 use proctor_plan::verdict::EndOfCheck;
+use proctor_sandbox::EnvironmentAdditions;
 
 /// The most runs on one tree of which the tests are read.
 const MOST_RUNS: usize = 8;
@@ -75,6 +78,24 @@ impl StoreReader {
             all.tests.extend(recorded.tests);
         }
         Ok(Some(all).filter(|_| !wanted.is_empty()))
+    }
+
+    /// Returns whether the checks of one of these runs on a tree had other variables than checks would have here, such as another `TZ`.
+    /// `settings` say which variables are passed on.
+    ///
+    /// # Errors
+    /// When a ledger or the index cannot be read.
+    pub fn had_other_variables(
+        &mut self,
+        (root, settings): (&Path, &EnvironmentAdditions),
+        tree: TreeDigest,
+        wanted: &[&RunId],
+    ) -> Result<bool, ProjectError> {
+        let here = variables_digest(&self.store, root, &self.ambient, settings);
+        let runs = self.runs_here(root, tree)?;
+        let wanted = runs.iter().filter(|(_, run)| wanted.contains(&&run.run_id));
+        let there = wanted.filter_map(|(project, run)| environment(&self.store, project, run)?.variables);
+        Ok(there.into_iter().any(|there| Some(there) != here))
     }
 
     /// Returns how the checks that a policy asks for ended in the newest runs on a tree, oldest first, by task and name. Runs by another plan
@@ -154,7 +175,7 @@ impl StoreReader {
     /// Returns the sealed runs on a tree of this directory, in any working tree of the repository, newest first.
     fn runs_here(&mut self, root: &Path, tree: TreeDigest) -> Result<Vec<RunOfProject>, ProjectError> {
         let (own, directory) = (self.find_project(root)?, directory_in_repository(root));
-        let others = self.projects_of_repository(root)?;
+        let others = self.projects_with_content(root, tree)?;
         let mut found = Vec::new();
         for project in own.iter().chain(others.iter().filter(|other| Some(*other) != own.as_ref())) {
             let is_own = Some(project) == own.as_ref();

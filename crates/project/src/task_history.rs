@@ -2,7 +2,7 @@
 
 use crate::error::ProjectError;
 use crate::gate::are_rules_approved;
-use crate::ledger_runs::{run_of_ledger, sealed_report};
+use crate::ledger_runs::{run_of_ledger, run_of_row, sealed_report};
 use proctor_evidence::report::EXECUTION_REPORT_FILE;
 use proctor_evidence::{LedgerLookup, Store};
 use proctor_index::{self as store, IndexedRun, RunsJudgedBy};
@@ -44,7 +44,7 @@ impl TaskHistory {
         let tdd = index.tdd(project, task).map_err(ProjectError::Index)?;
         let verdict = index.last_run(project, task, judged_by).map_err(ProjectError::Index)?;
         // The seal of the index proves which run is the last. What it says is read from the ledger.
-        let verdict = verdict.map(|run| run_of_ledger(store, project, &run.run_id)).transpose()?.flatten();
+        let verdict = verdict.map(|run| run_of_row(store, project, &run)).transpose()?.flatten();
         let newest = index.runs(project, Some(task), judged_by, MOVED_RUNS).map_err(ProjectError::Index)?;
         let newest = newest.into_iter().take_while(|run| run.status == OverallStatus::Moved);
         let moved = newest.map(|run| moved_run(store, project, &run)).collect::<Result<_, _>>()?;

@@ -36,7 +36,7 @@ pub(crate) fn known_after(environment: &Environment, root: &Path) -> Option<Know
     let KnownOutcome::Known(known) = known_files(environment, &loaded, &TaskId::default_task()).ok()? else { return None };
     let tree = known.report.tree.as_ref().filter(|_| known.exit == CommandExit::Proceed)?.before;
     let mut archive = open_archive(environment).ok()?;
-    let others = archive.projects_of_repository(root).ok()?;
+    let others = archive.projects_with_content(root, tree).ok()?;
     let projects: Vec<_> = archive.find_project(root).ok()?.into_iter().chain(others).collect();
     let of_run = |project| Some((project, archive.find(project, Some(known.report.authenticity.execution_id.as_str())).ok()??));
     let (project, run) = projects.iter().find_map(of_run)?;

@@ -1,5 +1,7 @@
 //! The tests of a file in Python, found by its words alone: no code is run. Layout, comments and the kind of quotes make no difference.
 
+use std::collections::BTreeMap;
+
 use proctor_model::has_word;
 
 use crate::stubs::DefinedKind;
@@ -19,6 +21,9 @@ struct LogicalLine {
 /// Returns the tests of a text: functions whose names begin with `test`, also in classes.
 pub fn tests_of(text: &str) -> Vec<TestInText> {
     let lines = logical_lines(text);
+    let values =
+        lines.iter().filter(|line| line.indent == 0 && line.tokens.get(1).is_some_and(|word| word == "=" || word == ":"));
+    let values: BTreeMap<&String, &LogicalLine> = values.map(|line| (&line.tokens[0], line)).collect();
     let mut found = Vec::new();
     // The classes around the line, each with its indentation and whether pytest or unittest collects it.
     let mut around: Vec<(usize, String, bool)> = Vec::new();
@@ -43,7 +48,9 @@ pub fn tests_of(text: &str) -> Vec<TestInText> {
                 if name.starts_with("test") && (line.indent == 0 || !around.is_empty()) {
                     let classes = around.iter().map(|(_, name, _)| name.as_str());
                     let full = classes.chain([*name]).collect::<Vec<_>>().join("::");
-                    let body = decorators.iter().copied().chain([line]).chain(&lines[position..end]);
+                    // The rows of a parameter may be a value of the module.
+                    let named = decorators.iter().flat_map(|line| &line.tokens).filter_map(|word| values.get(word).copied());
+                    let body = named.chain(decorators.iter().copied()).chain([line]).chain(&lines[position..end]);
                     let is_sure = around.iter().all(|(.., is_collected)| *is_collected);
                     found.push(TestInText { name: full, text: text_of(body, line.indent, name), is_sure });
                 }
@@ -214,6 +221,13 @@ mod tests {
         );
         assert_ne!(text, one("def test_a():\n    x = f('a', 2)\n    if x:\n        assert x == 'b'\n"));
         assert_ne!(text, one("def test_a():\n    x = f('a', 1)\n    if x:\n        pass\n    assert x == 'b'\n"));
+        let rows = |rows: &str| {
+            one(&format!("ROWS = [\n    {rows}\n]\nOTHER = {rows}\n@mark.parametrize('n', ROWS)\ndef test_a(n):\n    assert n\n"))
+        };
+        assert_eq!(rows("1, 2"), rows("1,  2,  # two"));
+        assert_ne!(rows("1, 2"), rows("1, 2, 3"), "a row that a module's value has");
+        let apart = |rows: &str| one(&format!("ROWS = [{rows}]\n@mark\ndef test_a(n):\n    assert n in ROWS\n"));
+        assert_eq!(apart("1"), apart("1, 2"), "only what a decorator names makes cases");
         assert_ne!(text, one("@mark\ndef test_a():\n    x = f('a', 1)\n    if x:\n        assert x == 'b'\n"));
     }
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
-use bazel_remote_apis::build::bazel::semver::SemVer;
 use reapi::capabilities_client::CapabilitiesClient;
 
 use crate::connection::{Connection, ServerAccess};
@@ -111,10 +110,9 @@ pub(crate) async fn capabilities(connection: &Connection) -> Result<Capabilities
     if !runs.exec_enabled {
         return Err(unfit("it carries no actions out for this caller"));
     }
-    let version = |version: SemVer| format!("{}.{}", version.major, version.minor);
     Ok(Capabilities {
         most_in_batch: u64::try_from(cache.max_batch_total_size_bytes).unwrap_or_default(),
         takes_zstd: cache.supported_compressors.contains(&ZSTD),
-        version: answer.high_api_version.map(version).unwrap_or_default(),
+        version: answer.high_api_version.map(|version| format!("{}.{}", version.major, version.minor)).unwrap_or_default(),
     })
 }

@@ -186,10 +186,11 @@ impl Builder<'_> {
     fn out(&mut self) -> BlobName {
         let mut files: Vec<reapi::FileNode> = Vec::new();
         for (name, text) in self.files.added {
-            let digest = self.add(text.as_bytes().to_vec());
             files.push(reapi::FileNode {
                 name: (*name).to_owned(),
-                digest: Some(digest.message()),
+                digest: Some(self.add(text.as_bytes().to_vec()).message()),
+                // A script that names its interpreter is called by its path.
+                is_executable: text.starts_with("#!"),
                 ..reapi::FileNode::default()
             });
         }

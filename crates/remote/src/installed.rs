@@ -11,7 +11,7 @@ use crate::blob::BlobName;
 use crate::fault::RemoteFault;
 use crate::input_root::{BlobSource, Builder, digest_of_file};
 use proctor_model::Digest;
-use proctor_tree::ignore::CACHES_IN_ENVIRONMENTS;
+use proctor_tree::ignore::is_hidden_cache;
 use proctor_tree::{EntryStamp, Trust};
 
 /// The directory into which Python writes compiled modules. They fit only files with the same times, and no time is sent.
@@ -38,12 +38,12 @@ impl Builder<'_> {
             let (path, name) = (entry.path(), entry.file_name().into_string());
             let name = name.map_err(|_| wrong(&path, &"has a name that is no UTF-8"))?;
             let metadata = entry.metadata().map_err(|error| wrong(&path, &format!("cannot be read: {error}")))?;
-            let is_cache = name == BYTECODE || CACHES_IN_ENVIRONMENTS.iter().any(|cache| !cache.shows_live && cache.name == name);
+            if is_hidden_cache(&path) || (metadata.is_dir() && name == BYTECODE) {
+                continue;
+            }
             if metadata.is_dir() {
-                if !is_cache {
-                    let digest = Some(self.installed_directory(&path)?.message());
-                    made.directories.push(reapi::DirectoryNode { name, digest });
-                }
+                let digest = Some(self.installed_directory(&path)?.message());
+                made.directories.push(reapi::DirectoryNode { name, digest });
             } else if metadata.is_symlink() {
                 let target = fs::read_link(&path).map_err(|error| wrong(&path, &format!("cannot be read: {error}")))?;
                 let target = target.into_os_string().into_string();

@@ -111,11 +111,13 @@ pub fn run(
     })
 }
 
-/// Drives a future to its end on a thread of its own, because the caller's thread may drive others.
+/// Drives a future to its end on a thread of its own, because the caller's thread may drive others. Another thread drives the connection,
+/// so that files are read while others are sent.
 pub(crate) fn blocking<T: Send, F: Future<Output = Result<T, RemoteFault>>>(
     work: impl FnOnce() -> F + Send,
 ) -> Result<T, RemoteFault> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RemoteFault::Output)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(RemoteFault::Output)?;
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| runtime.block_on(work()));
         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))

@@ -275,6 +275,27 @@ fn installed_packages_lie_in_the_tree_at_its_own_path() {
     assert!(fault.to_string().contains("not part of the tree"), "{fault}");
 }
 
+#[test]
+fn what_proctor_adds_is_a_program_if_it_names_its_interpreter() {
+    let added = [("plan.json", "{}".to_owned()), ("shard.sh", "#!/bin/sh\nexec \"$@\"\n".to_owned())];
+    let files = InputFiles {
+        tree: None,
+        content: Path::new("/"),
+        place: PROJECT,
+        installed: &[],
+        project: Path::new("/"),
+        added: &added,
+        now: Timestamp::from_millis(0),
+    };
+    let made = Kept::default().root(files).expect("a root");
+    let directories = made.blobs.values().filter_map(|source| match source {
+        BlobSource::Bytes(bytes) => <reapi::Directory as prost::Message>::decode(&bytes[..]).ok(),
+        BlobSource::File(_) => None,
+    });
+    let out = directories.into_iter().find(|directory| directory.files.len() == 2).expect("the directory `out`");
+    assert_eq!(out.files.iter().map(|file| file.is_executable).collect::<Vec<_>>(), [false, true]);
+}
+
 /// Lists the files and links below a directory of a root, sorted.
 fn list(root: &InputRoot, directory: reapi::Digest, path: &str, found: &mut Vec<String>) {
     let name = crate::blob::BlobName::read(Some(&directory), path).expect("a name");

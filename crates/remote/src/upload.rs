@@ -1,6 +1,6 @@
 //! Sends what the server does not have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 
 use bazel_remote_apis::build::bazel::remote::execution::v2 as reapi;
@@ -9,6 +9,7 @@ use bazel_remote_apis::google::bytestream::byte_stream_client::ByteStreamClient;
 use reapi::content_addressable_storage_client::ContentAddressableStorageClient;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
 use tokio_stream::wrappers::ReceiverStream;
 use zstd::stream::read::Encoder;
 
@@ -23,6 +24,10 @@ use proctor_model::Digest;
 const NAMES: usize = 10_000;
 /// The largest message of blobs, in bytes. No server has to take one of more than 4 MiB.
 const MOST_IN_BATCH: u64 = 3 * 1024 * 1024;
+/// With so many bytes a message of several blobs is sent: a server stores small ones side by side, while the next ones are read.
+const FULL: u64 = 256 * 1024;
+/// How many messages are sent before their answers are waited for.
+const AT_ONCE: usize = 4;
 /// What a blob takes in a message besides its bytes.
 const OVERHEAD: u64 = 100;
 /// The bytes of a piece of a large blob.
@@ -40,37 +45,35 @@ pub(crate) async fn upload(
 ) -> Result<usize, RemoteFault> {
     let missing = missing(connection, blobs).await?;
     let limit = if able.most_in_batch == 0 { MOST_IN_BATCH } else { able.most_in_batch.min(MOST_IN_BATCH) };
-    let (mut batch, mut waiting) = (Vec::new(), Vec::new());
-    let mut room = limit;
+    let (mut batch, mut size, mut sending) = (Vec::new(), 0, JoinSet::new());
     for name in &missing {
         let Some(source) = blobs.get(name) else {
             return Err(RemoteFault::Untrue(format!("it misses the blob {}, which it was not asked for", name.digest)));
         };
-        if name.size + OVERHEAD > limit {
+        let more = name.size + OVERHEAD;
+        if more > limit {
             write_large(connection, *name, source, able.takes_zstd).await?;
             continue;
         }
-        if name.size + OVERHEAD > room {
-            // Two at a time: a server stores the one while it hashes the other.
-            let full = std::mem::take(&mut batch);
-            if waiting.is_empty() {
-                waiting = full;
-            } else {
-                tokio::try_join!(send(connection, std::mem::take(&mut waiting)), send(connection, full))?;
-            }
-            room = limit;
+        if size >= FULL || size + more > limit {
+            sending.spawn(send(connection.clone(), std::mem::take(&mut batch)));
+            size = 0;
         }
-        room -= name.size + OVERHEAD;
+        if sending.len() == AT_ONCE {
+            std::mem::take(&mut sending).join_all().await.into_iter().collect::<Result<(), _>>()?;
+        }
+        size += more;
         batch.push((*name, source.read(*name)?));
     }
-    tokio::try_join!(send(connection, waiting), send(connection, batch))?;
+    sending.spawn(send(connection.clone(), batch));
+    sending.join_all().await.into_iter().collect::<Result<(), _>>()?;
     Ok(missing.len())
 }
 
-async fn missing(connection: &Connection, blobs: &BTreeMap<BlobName, BlobSource>) -> Result<Vec<BlobName>, RemoteFault> {
+async fn missing(connection: &Connection, blobs: &BTreeMap<BlobName, BlobSource>) -> Result<BTreeSet<BlobName>, RemoteFault> {
     let mut client = ContentAddressableStorageClient::new(connection.channel.clone());
     let names: Vec<reapi::Digest> = blobs.keys().map(|name| name.message()).collect();
-    let mut missing = Vec::new();
+    let mut missing = BTreeSet::new();
     for names in names.chunks(NAMES) {
         let question = reapi::FindMissingBlobsRequest {
             instance_name: connection.instance.clone(),
@@ -79,18 +82,16 @@ async fn missing(connection: &Connection, blobs: &BTreeMap<BlobName, BlobSource>
         };
         let answer = client.find_missing_blobs(connection.call(question)).await?.into_inner();
         for name in &answer.missing_blob_digests {
-            missing.push(BlobName::read(Some(name), "a missing blob")?);
+            missing.insert(BlobName::read(Some(name), "a missing blob")?);
         }
     }
-    missing.sort();
-    missing.dedup();
     Ok(missing)
 }
 
 /// The number of SHA-256 among the digest functions of the server's language.
 pub(crate) const SHA256: i32 = reapi::digest_function::Value::Sha256 as i32;
 
-async fn send(connection: &Connection, batch: Vec<(BlobName, Vec<u8>)>) -> Result<(), RemoteFault> {
+async fn send(connection: Connection, batch: Vec<(BlobName, Vec<u8>)>) -> Result<(), RemoteFault> {
     if batch.is_empty() {
         return Ok(());
     }

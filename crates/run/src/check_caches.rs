@@ -9,7 +9,7 @@ use proctor_model::{
     Action, ActionId, ActionPhase, CachesMode, CachesSeen, Digest, EndedAction, IdentityWriter, SnapshotMount, Timestamp,
     TreePath,
 };
-use proctor_project::{CACHES_IN_ENVIRONMENTS, site_packages};
+use proctor_project::{hidden_caches, site_packages};
 use proctor_sandbox::process::{Layers, SeenEntry, WrittenChange, clock, written_entries};
 use proctor_sandbox::snapshot::{CacheConditions, CacheKey, CacheSource, KeptCaches, LaidCache, RunLayers, find_caches};
 
@@ -60,7 +60,7 @@ impl CacheOfAttempt {
     /// Returns the directories that are laid over the directory of installed packages at `path`, the topmost first. They hide the
     /// caches that somebody's own use of the tools left there.
     pub(crate) fn in_environment(&self, path: &Path, layers: &mut RunLayers) -> Vec<PathBuf> {
-        let there = names_to_hide(path);
+        let there = hidden_caches(path);
         let hiding = if there.is_empty() { Ok(None) } else { layers.hide(&there).map(Some) };
         match hiding {
             Ok(hiding) => self.kept.iter().filter_map(|kept| kept.in_environment(path)).chain(hiding).collect(),
@@ -167,7 +167,7 @@ impl CheckCaches {
                 // An environment whose caches could not be hidden is left out: there, the check's cache depends on
                 // the caches that other uses of the tools left.
                 let environments = mount.environments.iter();
-                let environments = environments.filter(|one| !one.caches.is_empty() || names_to_hide(&one.path).is_empty());
+                let environments = environments.filter(|one| !one.caches.is_empty() || hidden_caches(&one.path).is_empty());
                 let source = CacheSource {
                     upper: &mount.written.upper,
                     written: &written,
@@ -187,12 +187,6 @@ impl CheckCaches {
         self.taken.extend(taken.map(|path| (action.id.clone(), path)));
         Ok(dropped)
     }
-}
-
-/// Returns the names of the caches in a directory of installed packages that checks must not see.
-fn names_to_hide(environment: &Path) -> Vec<&'static str> {
-    let hidden = CACHES_IN_ENVIRONMENTS.iter().filter(|cache| !cache.shows_live).map(|cache| cache.name);
-    hidden.filter(|name| environment.join(name).symlink_metadata().is_ok()).collect()
 }
 
 /// Returns the key of an action's cache; `None` for an action that is no check.

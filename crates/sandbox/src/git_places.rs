@@ -101,6 +101,10 @@ fn show_git_directory(directory: &Path, names: &[&str], known: &KnownReferences,
     // What lies behind a link is not the repository's own.
     let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     let Ok(directory) = directory.canonicalize() else { return };
+    // A project's own entry mostly is the directory that git finds. To list its objects takes long.
+    if places.contains(&(directory.clone(), Access::Hidden)) {
+        return;
+    }
     let paths = names.iter().flat_map(|names| names.split(' ')).map(|name| (directory.join(name), DIRECTORIES.contains(&name)));
     let own = paths.filter(|(path, is_directory)| !is_link(path) && path.is_dir() == *is_directory);
     places.extend(own.map(|(path, _)| (path, Access::ReadOnly)));

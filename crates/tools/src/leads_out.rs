@@ -19,8 +19,11 @@ const MANIFESTS: &str = "\
 const CONFIGURATION_ABOVE: &str = "\
     tox.ini setup.cfg pyproject.toml uv.lock uv.toml .coveragerc .editorconfig biome.json* babel.config.* .babelrc* \
     .browserslistrc postcss.config.* package.json package-lock.json pnpm-lock.yaml pnpm-workspace.yaml yarn.lock .yarnrc.yml \
-    .npmrc .pnp.cjs nx.json turbo.json Cargo.toml Cargo.lock .cargo/config.toml rustfmt.toml clippy.toml go.work go.work.sum \
-    .python-version .nvmrc .node-version .java-version .tool-versions mise.toml .mise.toml";
+    .npmrc .pnp.cjs nx.json turbo.json Cargo.toml Cargo.lock .cargo/config .cargo/config.toml rustfmt.toml clippy.toml go.work \
+    go.work.sum .python-version .nvmrc .node-version .java-version .tool-versions mise.toml .mise.toml";
+
+/// The directories in which that configuration lies, from a directory above the project. The first is that directory itself.
+pub const CONFIGURATION_DIRECTORIES: [&str; 2] = ["", ".cargo/"];
 
 /// The endings of programs of JavaScript and TypeScript.
 pub const PROGRAM_ENDINGS: [&str; 6] = ["js", "cjs", "mjs", "ts", "cts", "mts"];

@@ -79,8 +79,8 @@ pub use interpret::{Input, interpret, name_what_hung};
 pub use json_schema::without_mark;
 pub use jsonc::{parse_jsonc, script_name, scripts};
 pub use leads_out::{
-    ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above, may_lead_out,
-    members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
+    CONFIGURATION_DIRECTORIES, ManifestPlace, PROGRAM_ENDINGS, dependencies_of_package, fits_pattern, is_configuration_above,
+    may_lead_out, members_of_workspace, name_of_package, paths_of_environment_file, paths_that_lead_out,
 };
 pub use linter::*;
 pub use mending::{is_lock_file, judge_mended, runs_linter};

@@ -113,6 +113,9 @@ fn environments_among_the_ignored_entries_are_noted_by_name_or_by_their_file_and
         ("vendor/worktree/.git", "gitdir: /elsewhere/.git/worktrees/worktree\n"),
         ("vendor/worktree/a.py", ""),
         ("vendor/lib/__pycache__/a.pyc", ""),
+        // By these a runner leaves tests out.
+        ("vendor/pytest/v/cache/lastfailed", ""),
+        ("vendor/.testmondata", ""),
         ("vendor/lib/dist/i.js", ""),
         ("vendor/lib/node_modules/p/i.js", ""),
         ("vendor/py/pyvenv.cfg", ""),

@@ -9,9 +9,10 @@ use crate::environment::Environment;
 use crate::error::CommandError;
 use crate::gate::beside::{ChangesBeside, ToolchainsNow};
 use crate::gate::errors::{from_git_read_error, from_opening_error, from_revision_error};
+use crate::gate::inputs::{name_inputs_outside, name_variables, of_commit, other_inputs};
 use crate::gate::notes::Attested;
 use crate::gate::policy::{Trusted, TrustedBecause};
-use crate::project::{inputs, opening, setup};
+use crate::project::{opening, setup};
 use proctor_evidence::{AcceptedChanges, AcceptedOf, Store, evidence_directory};
 use proctor_git::ObjectId;
 use proctor_model::{
@@ -25,13 +26,14 @@ use proctor_project::{
 };
 use proctor_sandbox::process::clock;
 use proctor_tree::ignore::{IgnoreVerdict, Matcher, MatcherSettings};
-use proctor_tree::{InputPlace, with_other_inputs};
+use proctor_tree::with_other_inputs;
 
 mod answer;
 mod beside;
 mod checkout;
 mod errors;
 mod flips;
+mod inputs;
 mod notes;
 mod plans;
 mod policy;
@@ -52,8 +54,6 @@ const ANY_FILE: &[u8] = b"\x01proctor\x01";
 /// Said where the commit that a judged one has to be compared with is gone.
 const LOST: &str = "nothing was compared: the repository does not have the commit that was accepted last in this store any more:";
 
-/// The most lists of inputs that runs recorded for which the digest of a commit is computed, beside those that are found now.
-const MOST_OTHER_INPUTS: usize = 16;
 /// How many of the newest lines of a ledger are searched for an answer of `proctor prove`.
 const MOST_LINES_FOR_PROOFS: usize = 20_000;
 
@@ -168,6 +168,7 @@ pub(crate) fn look(
     let allowed = policy::signers_beside(repository, (&trusted, last.as_ref()), &compared.policy)?;
     let bundles = notes::bundles(environment, question.notes.as_ref())?;
     let settings = opening::matcher_settings_with_inputs(environment, &repository.root, &compared.rules)?;
+    let settings = of_commit((environment, repository), commit, settings)?;
     let matcher = opening::matcher_of(&settings)?;
     let odd = policy::odd_configuration(repository, commit, &trusted)?;
     let tree = committed_digests(&store, (storage, git_tree, &repository.below), (&matcher, &settings));
@@ -211,7 +212,7 @@ pub(crate) fn look(
         let mut inputs = matcher;
         if !judged.is_decided() {
             // What a project's files lead to depends on what is installed: a run had the inputs that it recorded.
-            for matcher in other_inputs((environment, &mut archive), &repository.root, &settings, &attested.other_inputs)? {
+            for matcher in other_inputs((environment, &mut archive), (repository, commit), &settings, &attested.other_inputs)? {
                 let Ok(digest) = with_other_inputs(storage, git_tree, &repository.below, (tree.own, &matcher)) else { continue };
                 let (other, claimed) = judge_on(&mut archive, digest)?;
                 if other.is_decided() {
@@ -252,6 +253,7 @@ pub(crate) fn look(
         let unaccepted = flips::take_accepted_flips(&flipped, &of_trusted, &mut accepted);
         flips::refuse_flips(&mut judged.judgements, &unaccepted, &compared.policy);
         name_inputs_outside(&mut judged.judgements, &inputs, &repository.below);
+        name_variables(&mut judged.judgements, (environment, &repository.root, &mut archive), tree.digest)?;
         if is_asked && !judged.is_decided() {
             let unaccepted = by.with_rules(repository, |rules| notes::unaccepted(rules, &attested.claims));
             attested.has_refused_statement |= !unaccepted.is_empty();
@@ -337,43 +339,6 @@ pub(crate) fn look(
         newly_accepted,
         refused_attestations: attested.refused,
     })
-}
-
-/// Returns matchers with the inputs that runs recorded, in place of those that are found now. `attested` are those of attestations.
-fn other_inputs(
-    (environment, archive): (&Environment, &mut StoreReader),
-    root: &Path,
-    settings: &MatcherSettings,
-    attested: &[Vec<String>],
-) -> Result<Vec<Matcher>, CommandError> {
-    let own = archive.find_project(root)?;
-    let others = archive.projects_of_repository(root)?;
-    let recorded = archive.recorded_inputs(own.as_ref(), (&others, root))?;
-    let search = inputs::search(environment, root);
-    let mut known: Vec<Vec<InputPlace>> = vec![settings.inputs.clone()];
-    for names in recorded.iter().chain(attested) {
-        // One that is refused now was not seen by checks, or lies elsewhere than it did.
-        let places: Result<Vec<InputPlace>, _> = names.iter().map(|name| search.place(name)).collect();
-        known.extend(places.ok().filter(|places| !known.iter().any(|known| have_same_names(known, places))));
-    }
-    let others = known.into_iter().skip(1).take(MOST_OTHER_INPUTS);
-    others.map(|inputs| opening::matcher_of(&MatcherSettings { inputs, ..settings.clone() })).collect()
-}
-
-fn have_same_names(some: &[InputPlace], others: &[InputPlace]) -> bool {
-    let names = |places: &[InputPlace]| places.iter().map(|place| place.name.clone()).collect::<BTreeSet<_>>();
-    names(some) == names(others)
-}
-
-/// Names the inputs that lie outside of the repository or that it ignores: no commit has their content, so the answer holds for what is
-/// there now.
-fn name_inputs_outside(judgements: &mut [GateJudgement], matcher: &Matcher, below: &TreePath) {
-    let is_outside = |input: &&InputPlace| input.in_repository(below).is_none() || input.is_ignored();
-    let outside = matcher.inputs().iter().filter(is_outside);
-    let outside: Vec<String> = outside.map(|input| input.name.clone()).collect();
-    for judged in judgements.iter_mut().filter(|judged| judged.state == GateState::Proved) {
-        judged.also_read.extend(outside.iter().cloned());
-    }
 }
 
 /// Takes the changes out of `lowered` that somebody accepted, beside the same trusted commit or for the same contents of their file, and
@@ -482,7 +447,7 @@ fn judge_runs(
     if judged.is_decided() {
         return Ok(judged);
     }
-    let others = archive.projects_of_repository(&repository.root)?;
+    let others = archive.projects_with_content(&repository.root, tree)?;
     let all = archive.claims_on_tree(own.as_ref(), (&others, &repository.root), tree)?;
     let toolchains = ToolchainsNow::new(environment, archive, &repository.root, &all.elsewhere)?;
     let judgements = by.judge(repository, &toolchains, &together(all.claims, attested));

@@ -157,7 +157,6 @@ pub fn settings_of(
     root: &Path,
     configuration: &Configuration,
 ) -> Result<ProjectSettings, CommandError> {
-    let from_file = variables_of_file(root, &configuration.environment)?;
     let inputs = inputs::inputs(environment, root, configuration)?;
     let link = Some(configuration.evidence.link.clone()).filter(|link| !link.is_empty());
     let settings = ProjectSettings {
@@ -168,12 +167,7 @@ pub fn settings_of(
         named_inputs: configuration.inputs.named.clone(),
         left_out: inputs.left_out,
         routing: configuration.routing.clone(),
-        environment: EnvironmentAdditions {
-            pass: configuration.environment.pass_environment.clone(),
-            from_file,
-            secrets: configuration.specification.from_environment.clone(),
-            package_credentials: configuration.sandbox.package_credentials,
-        },
+        environment: environment_additions(root, configuration)?,
         specification: configuration.specification.clone(),
         sandbox: configuration.sandbox.clone(),
         engine_socket: configuration.engine_socket.clone(),
@@ -196,6 +190,16 @@ pub fn settings_of(
     // Wrong patterns are reported before anything is registered or run.
     settings.new_matcher()?;
     Ok(settings)
+}
+
+/// Returns which variables actions get beside the usual ones. Reads the file that `env_file` names.
+pub(crate) fn environment_additions(root: &Path, configuration: &Configuration) -> Result<EnvironmentAdditions, CommandError> {
+    Ok(EnvironmentAdditions {
+        pass: configuration.environment.pass_environment.clone(),
+        from_file: variables_of_file(root, &configuration.environment)?,
+        secrets: configuration.specification.from_environment.clone(),
+        package_credentials: configuration.sandbox.package_credentials,
+    })
 }
 
 /// Returns the settings of the files that are kept for other tools. The machine is asked for its names only if there are such files.

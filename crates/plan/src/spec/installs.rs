@@ -38,7 +38,8 @@ pub fn plan_with_installs(files: &dyn ProjectFiles, project_name: &str) -> Resul
 /// Returns a prerequisite as `proctor.toml` has it.
 fn prerequisite(missing: &MissingInstallation) -> String {
     let MissingInstallation { directory, lock, missing, command, variable, programs } = missing;
-    let name = if directory.is_empty() { (*command).to_owned() } else { format!("{command} in {directory}") };
+    let packages = if interpreter_of(missing).is_some() { "python environment" } else { "node packages" };
+    let name = if directory.is_empty() { packages.to_owned() } else { format!("{packages} {directory}") };
     let made: Vec<String> = interpreter_of(missing).into_iter().chain(programs.iter().map(|(_, path)| path.clone())).collect();
     let mut text = format!("[[prerequisite]]\nname = {}\ncommand = {}\n", quoted_text(&name), quoted_text(command));
     text.push_str(&format!("when_changed = {}\n", quoted_list(std::slice::from_ref(lock))));
@@ -96,7 +97,7 @@ mod tests {
         let uv = [("pyproject.toml", "[tool.mypy]"), ("tests/test_a.py", ""), ("uv.lock", "name = \"pytest\"\nname = \"mypy\"")];
         insta::assert_snapshot!(proposed(&uv), @r#"
         [[prerequisite]]
-        name = "uv sync --frozen"
+        name = "python environment"
         command = ["uv", "sync", "--frozen"]
         timeout = "10m"
         when_changed = ["uv.lock"]
@@ -109,7 +110,7 @@ mod tests {
         ];
         insta::assert_snapshot!(proposed(&web), @r#"
         [[prerequisite]]
-        name = "npm ci in web"
+        name = "node packages web"
         command = ["npm", "ci"]
         directory = "web"
         timeout = "10m"

@@ -12,7 +12,7 @@ use super::known_files::{FileSurvey, KnownFiles};
 use super::places::{EnvironmentParts, EnvironmentSearch};
 use proctor_model::{Digest, IdentityWriter, TreePath};
 use proctor_sandbox::process::clock;
-use proctor_tree::ignore::CACHES_IN_ENVIRONMENTS;
+use proctor_tree::ignore::{CACHES_IN_ENVIRONMENTS, hidden_caches};
 
 /// The directory into which Python writes compiled modules.
 const BYTECODE: &str = "__pycache__";
@@ -94,12 +94,14 @@ impl EveryFile {
 
 /// Returns whether tools write a file or directory while they run, such as Python's compiled modules.
 pub(super) fn is_written_by_tools(path: &Path) -> bool {
-    path.iter().any(|name| name == BYTECODE || CACHES_IN_ENVIRONMENTS.iter().any(|cache| name == cache.name))
+    path.iter().any(|name| name == BYTECODE || CACHES_IN_ENVIRONMENTS.iter().any(|cache| name == *cache))
 }
 
 /// Returns all files and links below a directory. Links are not followed, but a link to a file counts by the file's content too.
 fn files_of(top: &Path, survey: &mut FileSurvey) -> BTreeMap<PathBuf, Option<Digest>> {
     let mut files = BTreeMap::new();
+    // Checks on a snapshot do not see these.
+    let hidden = hidden_caches(top);
     let mut waiting = vec![PathBuf::new()];
     while let Some(directory) = waiting.pop() {
         let entries = match fs::read_dir(top.join(&directory)) {
@@ -118,7 +120,7 @@ fn files_of(top: &Path, survey: &mut FileSurvey) -> BTreeMap<PathBuf, Option<Dig
             };
             let inside = directory.join(entry.file_name());
             if kind.is_dir() {
-                if !is_hidden(&inside) {
+                if !hidden.iter().any(|cache| inside == Path::new(cache)) {
                     waiting.push(inside);
                 }
                 continue;
@@ -138,9 +140,4 @@ fn files_of(top: &Path, survey: &mut FileSurvey) -> BTreeMap<PathBuf, Option<Dig
         }
     }
     files
-}
-
-/// Returns whether a directory at the top of an environment is a cache that checks on a snapshot do not see.
-fn is_hidden(inside: &Path) -> bool {
-    CACHES_IN_ENVIRONMENTS.iter().any(|cache| !cache.shows_live && inside == Path::new(cache.name))
 }

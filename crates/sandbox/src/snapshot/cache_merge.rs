@@ -132,7 +132,7 @@ impl CacheArea<'_> {
         kind: CacheKind,
         depth: usize,
     ) -> Result<(), MergeFailure> {
-        if is_never_kept(path) {
+        if is_never_kept(path.as_bytes()) {
             return Ok(self.remove_at(to, path)?);
         }
         let name = CString::new(path.name()).map_err(io::Error::from)?;

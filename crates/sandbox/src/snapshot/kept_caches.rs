@@ -375,7 +375,7 @@ impl AreaRecord {
 /// Returns the caches in a layer of a directory of installed packages.
 fn roots_in_environment(upper: &Path) -> Vec<(TreePath, CacheKind)> {
     // What lies in another cache is kept with that.
-    let names = CACHES_IN_ENVIRONMENTS.iter().map(|row| row.name).filter(|name| !name.contains('/'));
+    let names = CACHES_IN_ENVIRONMENTS.iter().copied().filter(|name| !name.contains('/'));
     let written = names.filter(|name| fs::symlink_metadata(upper.join(name)).is_ok());
     let root = |name: &str| (TreePath::root().join(name.as_bytes()), cache_kind(name.as_bytes()).unwrap_or(CacheKind::Content));
     written.map(root).collect()

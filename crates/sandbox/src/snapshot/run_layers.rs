@@ -143,7 +143,7 @@ impl RunLayers {
     ///
     /// # Errors
     /// When the layer cannot be made, for example because the file system has no devices.
-    pub fn hide(&mut self, names: &[&str]) -> io::Result<PathBuf> {
+    pub fn hide(&mut self, names: &[String]) -> io::Result<PathBuf> {
         self.made += 1;
         let layer = self.directory.join(self.made.to_string());
         for hidden in names.iter().map(|name| layer.join(name)) {

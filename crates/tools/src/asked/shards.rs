@@ -1,7 +1,7 @@
 //! Divides the tests of Playwright among several processes, by its own `--shard`. The reporter of proctor asks Playwright for the list of
 //! all tests in another process, because Playwright tells a reporter only those of the part.
 
-use crate::prepare::insert_options;
+use crate::prepare::{insert_options, option_value};
 use crate::shards::{DividedCheck, ShardObstacle, ShardPreparation, ShardTask, Sharding};
 
 /// The variable that makes the reporter write the list.
@@ -15,7 +15,8 @@ const CONFIGURATIONS: &[&str] =
 pub(crate) const SHARDING: Sharding = Sharding { obstacle, prepare, list: LIST };
 
 fn obstacle(check: &DividedCheck<'_>) -> Option<ShardObstacle> {
-    if CONFIGURATIONS.iter().any(|name| check.text(name).contains("dependencies")) {
+    let named = option_value(&check.located.arguments, &["--config", "-c"]);
+    if CONFIGURATIONS.iter().copied().chain(named).any(|name| check.text(name).contains("dependencies")) {
         let message =
             "tests on which others depend (`dependencies`) run in each shard, so they would count more than once".to_owned();
         return Some(ShardObstacle::because(message, "`dependencies` of the projects"));

@@ -1,3 +1,4 @@
+#!/bin/sh
 # Runs a program of tests for cargo-nextest, and hides those tests from it that are not of this part (shard). nextest asks each program
 # for its tests, calls it once for each one, and is given this script as the runner of all. `proctor-shard.plan` has the numbers of the
 # part and of all parts, then what the last run timed: the part of each test.

@@ -40,6 +40,12 @@ fn a_command_is_refused_whose_parts_would_not_mean_what_the_whole_means() {
         (Tool::CargoTest, "cargo nextest run", &[(".cargo/config.toml", "runner = 'qemu'")], "a runner of its own"),
         (Tool::Playwright, "npx playwright test", &[], ""),
         (Tool::Playwright, "npx playwright test", &[("playwright.config.ts", "dependencies: ['setup']")], "run in each shard"),
+        (
+            Tool::Playwright,
+            "npx playwright test -c e2e/pw.config.ts",
+            &[("e2e/pw.config.ts", "dependencies: ['setup']")],
+            "run in each shard",
+        ),
         (Tool::BunTest, "bun test", &[], "cannot list in each shard"),
         (Tool::Eslint, "eslint .", &[], "cannot list in each shard"),
     ] {
@@ -85,6 +91,9 @@ fn tools_that_hand_out_files_programs_or_packages_are_told_their_part_in_their_o
     assert!(
         nextest.environment.iter().all(|(name, value)| name.ends_with("_RUNNER") && value == "/bin/sh /out/proctor-shard.sh")
     );
+    // On a server the directory is a relative one, and nextest starts programs in the directories of their packages.
+    let there = prepare_shard(&action(Tool::CargoTest, "cargo nextest run"), shard, Path::new("../out"), &[]);
+    assert!(there.environment.iter().all(|(_, value)| value == "../out/proctor-shard.sh") && there.files[0].1.starts_with("#!"));
     let go = prepared(Tool::GoTest, "go test ./...", &[("example.com/a TestX", 5), ("example.com/a TestY/z", 5)]);
     assert_eq!(go.files[1].1, "1 2\n1 example.com/a\n");
     assert!(go.argv[2] == "-count=1" && go.argv[3].starts_with("-exec=/bin/sh -c '") && go.argv[4] == "./...", "{:?}", go.argv);

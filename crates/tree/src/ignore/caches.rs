@@ -1,4 +1,10 @@
-//! Decides by the name of a cache how its tool finds out that the cache is out of date. Pure.
+//! Decides by the name of a cache how its tool finds out that the cache is out of date, and which caches no check sees.
+
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 
 use proctor_wire::wire;
 
@@ -6,7 +12,10 @@ use CacheKind::{Content, TimeOrder, TimeOrderOfOutputs};
 
 use crate::ignore::class::{IgnoredClass, class_of};
 use proctor_model::NameRule::{self, Begins, Ends, Is};
-use proctor_model::{Tool, ToolClass, TreePath};
+use proctor_model::{Tool, ToolClass};
+
+/// The owner's right to execute a file.
+const EXECUTABLE: u32 = 0o100;
 
 /// How a tool finds out that its cache is out of date. This decides when proctor must drop a kept cache.
 #[wire(Copy, PartialOrd, Ord, Hash, kebab)]
@@ -36,29 +45,64 @@ const BY_TIME: &[(NameRule, CacheKind)] = &[
     (Is(".svelte-kit"), TimeOrder),
 ];
 
-/// A cache in a directory of installed packages, such as `node_modules/.cache`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CacheInEnvironment {
-    pub name: &'static str,
-    /// Whether a check sees the files that the project's own directory of this name holds. A file that the check itself
-    /// writes there hides the project's file of the same name.
-    pub shows_live: bool,
+/// The caches inside of directories of installed packages, such as `node_modules`.
+pub const CACHES_IN_ENVIRONMENTS: &[&str] = &[
+    // Used by babel-loader, eslint, prettier and others, and by packages that download programs when they are installed.
+    DOWNLOADS,
+    // By these, Turborepo and Nx show the output of an earlier run in place of running a task.
+    ".cache/turbo",
+    ".cache/nx",
+    // Vite's optimised dependencies, and the results of Vitest before version 1.
+    ".vite",
+    ".vitest",
+    // The build information of projects that were made with Vite's templates.
+    ".tmp",
+];
+
+/// The cache in which installed packages have downloads too.
+const DOWNLOADS: &str = ".cache";
+
+/// How many entries of a directory in [`DOWNLOADS`] are searched for a program. A download has one near its top.
+const MOST_SEARCHED: usize = 256;
+
+/// Returns the caches in a directory of installed packages that checks do not see, by their paths in it: what a tool left there in a
+/// run by hand may decide its result.
+pub fn hidden_caches(environment: &Path) -> Vec<String> {
+    let names = CACHES_IN_ENVIRONMENTS.iter().filter(|name| !name.contains('/')).map(|name| (*name).to_owned());
+    let entries = fs::read_dir(environment.join(DOWNLOADS)).into_iter().flatten().flatten();
+    let entries = entries.filter_map(|entry| Some(format!("{DOWNLOADS}/{}", entry.file_name().to_str()?)));
+    let is_hidden = |path: PathBuf| path.symlink_metadata().is_ok() && is_hidden_cache(&path);
+    names.chain(entries).filter(|name| is_hidden(environment.join(name))).collect()
 }
 
-/// The caches inside of directories of installed packages.
-pub const CACHES_IN_ENVIRONMENTS: &[CacheInEnvironment] = &[
-    // Used by babel-loader, prettier, terser and others. Some packages download programs into this directory when they
-    // are installed, so checks need the files that it has in the project.
-    CacheInEnvironment { name: ".cache", shows_live: true },
-    // By these, Turborepo and Nx show the output of an earlier run in place of running a task.
-    CacheInEnvironment { name: ".cache/turbo", shows_live: false },
-    CacheInEnvironment { name: ".cache/nx", shows_live: false },
-    // Vite's optimised dependencies, and the results of Vitest before version 1.
-    CacheInEnvironment { name: ".vite", shows_live: false },
-    CacheInEnvironment { name: ".vitest", shows_live: false },
-    // The build information of projects that were made with Vite's templates.
-    CacheInEnvironment { name: ".tmp", shows_live: false },
-];
+/// Returns whether checks do not see what lies at a path in a directory of installed packages. In [`DOWNLOADS`] they see what was installed:
+/// a directory with a program.
+pub fn is_hidden_cache(path: &Path) -> bool {
+    let names = [path.parent().and_then(Path::file_name), path.file_name()];
+    let [Some(above), Some(name)] = names.map(|name| name.and_then(OsStr::to_str)) else { return false };
+    let is_row = |name: &str| CACHES_IN_ENVIRONMENTS.contains(&name);
+    match above == DOWNLOADS {
+        true => is_row(&format!("{above}/{name}")) || !holds_program(path.to_owned()),
+        false => name != DOWNLOADS && is_row(name),
+    }
+}
+
+/// Returns whether there is a file that its owner may execute, at a path or a little below it.
+fn holds_program(path: PathBuf) -> bool {
+    let (mut waiting, mut searched) = (VecDeque::from([path]), 0);
+    while let Some(path) = waiting.pop_front().filter(|_| searched < MOST_SEARCHED) {
+        searched += 1;
+        match path.metadata() {
+            Ok(found) if found.is_dir() => {
+                let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+                waiting.extend(entries.take(MOST_SEARCHED).map(|entry| entry.path()));
+            }
+            Ok(found) if found.is_file() && found.mode() & EXECUTABLE != 0 => return true,
+            Ok(_) | Err(_) => {}
+        }
+    }
+    false
+}
 
 /// What is never kept of a cache from one run to the next, by its name, each with the name of its directory if that matters. What
 /// [`Tool::leftovers`] names of a test runner is not kept either: the runner, its plugins and the tests themselves remember there what
@@ -78,14 +122,17 @@ const NEVER_KEPT: &[(Option<&str>, NameRule)] = &[
     (None, Is(".noseids")),
 ];
 
-/// Returns whether the entry of a cache at this path is never kept from one run to the next.
-pub fn is_never_kept(path: &TreePath) -> bool {
-    let is_in = |name: &str| path.parent().is_some_and(|parent| parent.name() == name.as_bytes());
+/// Returns whether the entry of a cache at this path is never kept from one run to the next, nor shown to a check where a run by hand left
+/// it in an ignored directory.
+pub fn is_never_kept(path: &[u8]) -> bool {
+    let mut names = path.rsplit(|byte| *byte == b'/');
+    let (name, above) = (names.next().unwrap_or_default(), names.next());
+    let is_in = |directory: &str| above == Some(directory.as_bytes());
     let is_of_tests = || {
         let runners = Tool::ALL.iter().filter(|tool| tool.class() == ToolClass::Test);
-        runners.flat_map(|tool| tool.leftovers()).any(|(rule, _)| rule.matches(path.name()))
+        runners.flat_map(|tool| tool.leftovers()).any(|(rule, _)| rule.matches(name))
     };
-    NEVER_KEPT.iter().any(|(directory, rule)| rule.matches(path.name()) && directory.is_none_or(is_in)) || is_of_tests()
+    NEVER_KEPT.iter().any(|(directory, rule)| rule.matches(name) && directory.is_none_or(is_in)) || is_of_tests()
 }
 
 impl CacheKind {
@@ -132,7 +179,7 @@ mod tests {
 
     #[test]
     fn what_remembers_tests_is_told_from_the_rest_of_a_cache() {
-        let is_dropped = |path: &str| is_never_kept(&TreePath::try_from(path).expect("a path"));
+        let is_dropped = |path: &str| is_never_kept(path.as_bytes());
         let dropped = [
             ".pytest_cache",
             "a/.pytest_cache",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ::ignore::gitignore::Glob;
 
 use crate::ignore::always::{AlwaysOut, find_always_out, is_never_shown};
+use crate::ignore::caches::is_never_kept;
 use crate::ignore::class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::include::{IncludeList, compile_setting};
@@ -300,7 +301,7 @@ impl Matcher {
             SurroundingTree::Leading => self.outputs.is_shown(path),
             SurroundingTree::Inside => self.outputs.is_input(path, is_directory),
             // A rule that ignores `vendor` means all of it: in there, the names of outputs, caches and packages decide nothing.
-            SurroundingTree::Ignored => !is_never_shown(name_of(path)) && !self.outputs.is_report(path),
+            SurroundingTree::Ignored => !is_never_shown(name_of(path)) && !is_never_kept(path) && !self.outputs.is_report(path),
         };
         let leads_to_output = is_directory && self.outputs.paths.iter().any(|shown| is_at_or_below(shown.as_bytes(), path));
         let left_out = if leads_to_output { TreeMembership::Leads } else { TreeMembership::Out };

@@ -45,7 +45,7 @@ mod why;
 
 pub use always::{ALWAYS_OUT, AlwaysOut, is_always_out, is_never_shown};
 pub use attributes::{ATTRIBUTES_FILE, AttributesFile, CheckoutChange, checkout_changes};
-pub use caches::{CACHES_IN_ENVIRONMENTS, CacheInEnvironment, CacheKind, cache_kind, is_never_kept};
+pub use caches::{CACHES_IN_ENVIRONMENTS, CacheKind, cache_kind, hidden_caches, is_hidden_cache, is_never_kept};
 pub use class::{IgnoredClass, VIRTUAL_ENVIRONMENT, class_of, is_by_product, may_be_input};
 pub use decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 pub use matcher::Matcher;

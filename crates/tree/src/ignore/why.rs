@@ -2,6 +2,7 @@
 //! caller has read the rules files.
 
 use crate::ignore::always::is_never_shown;
+use crate::ignore::caches::is_never_kept;
 use crate::ignore::class::{IgnoredClass, class_of};
 use crate::ignore::decision::{IgnoreDecision, IgnoreRule, IgnoreVerdict, RuleSource};
 use crate::ignore::matcher::Matcher;
@@ -68,9 +69,9 @@ impl Explanation {
                 let first = match (self.rule.as_ref().map(|rule| &rule.source), reason) {
                     (Some(RuleSource::Tracked(_)), Some(reason)) => format!("`{path}` {reason}"),
                     (_, Some(reason)) => format!("`{path}` belongs to the tree: {reason}"),
-                    (_, None) => format!("`{path}` belongs to the tree: no rule speaks of it"),
+                    (_, None) => format!("`{path}` belongs to the tree: no rule excludes it"),
                 };
-                vec![first, "every verdict is for its content too; a save of it starts the checks without `paths`, and those whose `paths` name it".to_owned()]
+                vec![first, "every verdict is for its content too; a save of it starts each check that has no `paths`, or whose `paths` match it".to_owned()]
             }
             (IgnoreVerdict::Out, reason) => {
                 let reason = reason.unwrap_or_else(|| "only what `watch.include` names below it does".to_owned());
@@ -107,10 +108,12 @@ impl Explanation {
 
     fn reason(&self, rule: &IgnoreRule) -> String {
         let (pattern, at) = (&rule.pattern, &self.decided_at);
-        let which = if *at == self.path { String::new() } else { format!(" of `{at}`") };
         let written = Self::source(rule);
         match (&rule.source, self.verdict) {
-            (RuleSource::AlwaysOut(reason), _) => format!("`{pattern}`{which} is never part of a tree ({reason})"),
+            (RuleSource::AlwaysOut(reason), _) => {
+                let which = if *at == self.path { pattern.clone() } else { at.to_string() };
+                format!("`{which}` is never part of a tree ({reason})")
+            }
             (RuleSource::EvidenceLink, _) => format!("`{pattern}` is proctor's own link to the evidence"),
             (RuleSource::TaskList, _) => format!("`{pattern}` is the task list that proctor writes into"),
             (RuleSource::Store, _) => format!("`{pattern}` is {written}"),
@@ -156,10 +159,12 @@ fn class_below(decided_at: &TreePath, path: &TreePath, is_directory: bool) -> Op
         return None;
     }
     let is_never_shown = |path: &TreePath| path.as_bytes().split(|byte| *byte == b'/').any(is_never_shown);
+    let is_remembered = std::iter::successors(Some(path.clone()), TreePath::parent).any(|path| is_never_kept(path.as_bytes()));
     Some(match class_of(decided_at.name()) {
         // A link or a single file with the name of an environment is copied.
         IgnoredClass::Environment if decided_at == path && !is_directory => IgnoredClass::Input,
         IgnoredClass::Input if is_never_shown(path) => IgnoredClass::Output,
+        IgnoredClass::Input if is_remembered => IgnoredClass::Cache,
         class @ (IgnoredClass::Environment | IgnoredClass::Cache | IgnoredClass::Output | IgnoredClass::Input) => class,
     })
 }
@@ -201,7 +206,7 @@ mod tests {
     #[test]
     fn each_source_of_a_rule_is_named_with_its_place_and_what_it_decides() {
         for (path, first) in [
-            ("a.py", "`a.py` belongs to the tree: no rule speaks of it"),
+            ("a.py", "`a.py` belongs to the tree: no rule excludes it"),
             ("x/a.log", "`x/a.log` does not belong to the tree: `*.log` (.gitignore:3) excludes `x/a.log`"),
             ("kept.log", "`kept.log` belongs to the tree: `!kept.log` (.gitignore:4) keeps it"),
             ("build/a/b", "`build/a/b` does not belong to the tree: `build/` (.gitignore:2) excludes `build`"),
@@ -215,7 +220,7 @@ mod tests {
             ),
             (
                 "x/__pycache__/a",
-                "`x/__pycache__/a` does not belong to the tree: `__pycache__` of `x/__pycache__` is never part of a tree \
+                "`x/__pycache__/a` does not belong to the tree: `x/__pycache__` is never part of a tree \
                  (Python's compiled modules)",
             ),
             ("evidence", "`evidence` does not belong to the tree: `evidence` is proctor's own link to the evidence"),
