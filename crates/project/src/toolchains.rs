@@ -266,8 +266,8 @@ fn compare_toolchains(store: &Store, names: &ToolchainNames, conditions: &RunCon
     if conditions.toolchains.iter().any(is_other) { CurrentToolchains::Changed } else { CurrentToolchains::AsNamed }
 }
 
-/// Returns the toolchains of a run that are not what the run named, or of which a file was written after the run had looked at them: it
-/// may have had another content for a check. The stamp of every file is compared, unless the run did that itself.
+/// Returns the toolchains of a run that are not what the run named; or of which a file was written after the run had looked at them, unless it
+/// looked at every file: it may have had another content for a check. The stamp of every file is compared.
 pub fn changed_toolchains(
     store: &Store,
     names: &ToolchainNames,
@@ -276,10 +276,11 @@ pub fn changed_toolchains(
     let looked = looked.map(Timestamp::as_millis);
     let looked = looked.map_or(i64::MAX, |millis| millis.saturating_add(1).saturating_mul(NANOS_PER_MILLI));
     let is_other = |one: &&ToolchainRecord| {
-        one.content.is_some() && !one.every_file && {
-            let saved = SavedDirectory::of(store, &names.path(&one.path));
-            let (content, newest_change) = saved.hash_and_newest_change();
-            content.digest() != one.content || newest_change > looked
+        let path = names.path(&one.path);
+        // What a run saw that looked at every file is certain. What was installed for it alone, in a checkout, is gone by now.
+        one.content.is_some() && !(one.every_file && !path.exists()) && {
+            let (content, newest_change) = SavedDirectory::of(store, &path).hash_and_newest_change();
+            content.digest() != one.content || (!one.every_file && newest_change > looked)
         }
     };
     toolchains.iter().filter(is_other).map(|one| one.path.clone()).collect()
