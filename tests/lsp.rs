@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::common::{Project, Watch, python_plain, repository, taplo_modules};
+use crate::docs::{blocks, pages};
 
 /// The time limit of every wait. A wait normally takes far less.
 const LATE: Duration = Duration::from_secs(60);
@@ -133,8 +134,20 @@ fn taplo_reads_the_schema_of_the_settings() {
     let right = "[[check]]\nname = \"unit\"\ncommand = [\"make\", \"check\"]\ntimeout = 90\n[sandbox]\nnetwork = \"loopback\"\n";
     let said = lint(right);
     assert_eq!(said.status, 0, "{}{}", said.stdout, said.stderr);
-    let all: String = fs::read_to_string(repository().join("fixtures/projects/quotes/proctor.toml")).unwrap_or_default();
-    assert_eq!(lint(&all).status, 0);
+    // The bundled project's file, one that `init` writes, the one with every setting, and every example of the pages.
+    let bundled = fs::read_to_string(repository().join("fixtures/projects/quotes/proctor.toml")).expect("it is there");
+    let new = Project::new().file("uv.lock", "name = \"pytest\"\n").file("tests/test_a.py", "");
+    new.proctor(["init"]).success();
+    let written = fs::read_to_string(new.path().join("proctor.toml")).expect("init wrote it");
+    let every = project.proctor(["init", "--print"]).success().stdout;
+    let examples = pages().into_iter().flat_map(|page| blocks(&page.text));
+    // Others are of `config.toml`, the user's own file.
+    let of_projects =
+        examples.filter(|block| block.language == "toml" && !block.text.contains("[[allow]]")).map(|block| block.text);
+    for text in of_projects.chain([bundled, written, every]) {
+        let said = lint(&text);
+        assert_eq!(said.status, 0, "{text}{}{}", said.stdout, said.stderr);
+    }
     for wrong in ["[watch]\nquiet = true\n", "[sandbox]\nnetwork = \"openn\"\n", "[[check]]\nname = \"a\"\ntimout = 3\n"] {
         let said = lint(wrong);
         assert_eq!(said.status, 1, "{wrong}{}{}", said.stdout, said.stderr);

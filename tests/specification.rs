@@ -148,6 +148,13 @@ fn the_schema_is_the_one_that_is_committed_and_specifications_are_held_to() {
 }
 
 #[test]
+fn the_plan_names_a_policy_as_the_configuration_does() {
+    let toml = "[[check]]\nname = \"types\"\ncommand = \"tsc --noEmit\"\npolicy = { block_on = \"errors-only\" }\n";
+    let plan = Project::new().toml(toml).proctor(["plan"]).success().stdout;
+    assert!(plan.contains(" · policy errors-only\n"), "{plan}");
+}
+
+#[test]
 fn the_plan_says_what_a_run_would_do_and_runs_nothing() {
     let toml = "[project]\nname = \"desk\"\n\n[[prerequisite]]\nname = \"deps\"\ncommand = [\"touch\", \"made\"]\n\n[[check]]\nname = \"unit\"\ncommand = [\"pytest\", \"-q\"]\ntimeout = \"90s\"\nenvironment = { TOKEN = \"secret\" }\n\n[[check]]\nname = \"all\"\nshell = true\ndirectory = \"web\"\ncommand = \"a | b\"\nexpected_exit_codes = [0, 2]\n";
     let project = Project::new().toml(toml).file("web/a", "");

@@ -129,9 +129,8 @@ fn read_typed(is_answer: bool) -> Vec<u8> {
 
 fn key_of(byte: u8) -> Option<Key> {
     match byte {
-        b'\r' | b'\n' | b'r' => Some(Key::Again),
+        b'\r' | b'\n' | b'r' | b'a' => Some(Key::Again),
         b'f' => Some(Key::FailedOnly),
-        b'a' => Some(Key::All),
         b'c' => Some(Key::Clear),
         b'd' => Some(Key::Difference),
         b'l' => Some(Key::Log),

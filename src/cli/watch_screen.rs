@@ -319,10 +319,9 @@ fn changes_places(last: Option<OverallResult>, now: Option<OverallResult>) -> bo
 const OLDER_TREE: &str = "this result is for an older tree";
 
 /// The lines that explain the keys, shown when the person presses `?` or `h`.
-pub(crate) const KEYS: [&str; 9] = [
-    "  r      run everything again, as Enter does; during a run: once more when it is over",
+pub(crate) const KEYS: [&str; 8] = [
+    "  r      run everything again, as Enter and `a` do; during a run: once more when it is over",
     "  f      run what failed last",
-    "  a      run everything",
     "  c      clear the screen and show the last verdict again",
     "  o      open the page in a browser, at the run on the screen",
     "  d      show what differs between the last green run and the newest",

@@ -124,6 +124,15 @@ fn with_json_the_committed_report_is_all_of_the_output() {
 }
 
 #[test]
+fn three_failed_checks_are_named_and_of_more_the_first_two() {
+    let failing = |names: &str| names.chars().map(|name| check(&name.to_string(), &["--exit", "1"])).collect::<String>();
+    for (names, said) in [("abc", "FAILED · a, b and c failed · "), ("abcd", "FAILED · a, b and 2 more failed · ")] {
+        let output = project(&failing(names)).proctor(["run"]).status(1);
+        assert!(output.stdout.contains(said), "{}", output.snapshot());
+    }
+}
+
+#[test]
 fn some_checks_are_run_and_no_more_is_claimed() {
     let checks = check("a", &[]) + &check("b", &["--exit", "1"]) + &check("c", &[]) + &cleanup("tidy up", &[]);
     let project = project(&checks);
@@ -133,10 +142,8 @@ fn some_checks_are_run_and_no_more_is_claimed() {
     --- stdout
     proctor 0.1.0 · project · tree <digest>
       ✓ a                    done <time>
-      - b                    skipped: not selected
-      - c                    skipped: not selected
       ✓ tidy up              done <time>
-    PASSED · 1 of 3 checks · <state>/proctor/evidence/<project-id>/default/runs/<run>/execution-report.json
+    PASSED · 1 of 3 checks · evidence/default/runs/<run>/execution-report.json
     --- stderr
     registered `<project>` as <project-id>; its rules count as approved
     evidence in `evidence`, kept for ever: `max_bytes = "5GiB"` in `[evidence]` of proctor.toml limits its size

@@ -309,21 +309,14 @@ pub(crate) fn weigh_plan(
 /// Returns the message for people about an automatic approval. `looked_at` has the protected files if this approval
 /// records them for the first time.
 fn said_by_rule(plan: &Plan, file: &str, reason: ApprovalReason, looked_at: Option<&ProtectedFiles>) -> String {
-    let subject = plan_subject(&plan.task, file);
-    let files = looked_at.map(|protected| protected.files.len());
-    let why = match (reason, files) {
-        (ApprovalReason::NewTask, None) => "is new here; its plan is approved by this run".to_owned(),
-        (ApprovalReason::NewTask, Some(files)) => {
-            format!("is new here; its plan and {files} protected file(s) are approved by this run")
-        }
-        (ApprovalReason::WeakensNothing | ApprovalReason::Person | ApprovalReason::FollowedBranch, None) => {
-            "has the rules that were approved, so nobody is asked".to_owned()
-        }
-        (ApprovalReason::WeakensNothing | ApprovalReason::Person | ApprovalReason::FollowedBranch, Some(files)) => {
-            format!("has the rules that were approved; its plan and {files} protected file(s) are approved by this run")
+    let (state, alone) = match reason {
+        ApprovalReason::NewTask => ("is new here", "its plan is approved by this run"),
+        ApprovalReason::WeakensNothing | ApprovalReason::Person | ApprovalReason::FollowedBranch => {
+            ("has the rules that were approved", "there is nothing to approve")
         }
     };
-    format!("{subject} {why}")
+    let files = looked_at.map(|looked| format!("its plan and {} protected file(s) are approved by this run", looked.files.len()));
+    format!("{} {state}; {}", plan_subject(&plan.task, file), files.as_deref().unwrap_or(alone))
 }
 
 /// Returns what a person has to approve of a plan, by what the index has; `None` if no person is needed.

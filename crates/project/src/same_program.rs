@@ -11,7 +11,7 @@ use crate::error::ProjectError;
 use crate::request::RunRequest;
 use crate::toolchain_places::{is_of_system, prefixes};
 use proctor_index::StoreIndex;
-use proctor_model::{Action, ApprovalReason, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure};
+use proctor_model::{Action, ActionTerms, ApprovalReason, ApprovedProgram, Digest, Plan, PlanTerms, ProgramWay, SpawnFailure};
 use proctor_sandbox::process::resolve_program;
 use proctor_sandbox::snapshot::digest_of;
 use proctor_sandbox::{ChildEnvironment, EnvironmentAdditions, home, search_path};
@@ -89,17 +89,16 @@ impl ProgramSearch<'_> {
     /// approved one. Approvals of earlier versions of proctor do not say the way, and are not compared.
     pub(crate) fn found_by_another_way(&self, plan: &Plan, approved: &PlanTerms) -> Vec<String> {
         let other = |action: &Action| {
-            let approved = approved.actions.get(&action.id)?.program.as_ref()?;
             let word = action.command.argv.first().filter(|word| !word.contains('/'))?;
+            let calls = |held: &&ActionTerms| held.words.as_ref().is_none_or(|words| words.command.first() == Some(word));
+            let at_its_place = approved.actions.get(&action.id)?;
+            // Checks may change places, and a check may get another command: another word's program says nothing about this one's.
+            let held = Some(at_its_place).filter(calls).or_else(|| approved.actions.values().find(calls));
             let now = self.resolve(action, word)?.ok()?;
             let now_way = self.way_of(&now);
-            let (is_same, said) = match approved {
-                ApprovedProgram::Absent => (
-                    !self.is_alone(&now_way, &now),
-                    "lies neither in an environment or a toolchain nor in a directory of the system",
-                ),
-                ApprovedProgram::Found { way: None, .. } => return None,
-                ApprovedProgram::Found { path, content, way: Some(way) } => {
+            let (is_same, said) = match (held.unwrap_or(at_its_place).program.as_ref()?, held) {
+                (ApprovedProgram::Found { way: None, .. }, _) => return None,
+                (ApprovedProgram::Found { path, content, way: Some(way) }, Some(_)) => {
                     let is_same = match way {
                         way if *way != now_way => false,
                         ProgramWay::Environment { .. } | ProgramWay::Toolchain { .. } => true,
@@ -108,15 +107,24 @@ impl ProgramSearch<'_> {
                     };
                     (is_same, "is another program than the approved one")
                 }
+                (ApprovedProgram::Found { .. }, None) | (ApprovedProgram::Absent, _) => (
+                    !self.is_alone(&now_way, &now),
+                    "lies neither in an environment or a toolchain nor in a directory of the system",
+                ),
             };
             (!is_same).then(|| format!("{word} {said}: {}", now.display()))
         };
         let steps = || plan.steps.iter().filter(|step| step.starts_program_of_this_machine());
         let mut others: BTreeSet<String> = steps().filter_map(other).collect();
         if let Some(approved) = approved.in_front.as_ref().filter(|_| steps().next().is_some()) {
-            let found = self.in_front().into_iter().filter(|(path, content)| approved.get(path) != Some(content));
-            let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-            others.extend(found.map(|(path, _)| format!("{} is another program than the approved one: {path}", name(&path))));
+            let found = self.in_front();
+            let new = found.iter().filter(|(path, content)| approved.get(*path) != Some(content));
+            let new: Vec<_> = new.filter_map(|(path, _)| path.rsplit_once('/')).collect();
+            others.extend(new.chunk_by(|one, next| one.0 == next.0).map(|of_directory| {
+                let ((directory, name), more) = (of_directory[0], of_directory.len() - 1);
+                let more = if more == 0 { String::new() } else { format!(", and {more} more in its directory") };
+                format!("{name} is another program than the approved one: {directory}/{name}{more}")
+            }));
         }
         others.into_iter().collect()
     }
@@ -251,7 +259,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use proctor_model::{ActionPhase, testing};
+    use proctor_model::{ActionId, ActionPhase, testing};
     use proctor_plan::spec::plan_terms;
 
     /// Makes a program in a directory, and returns a search path that leads to it first.
@@ -282,6 +290,15 @@ mod tests {
         assert_eq!(others(&first), [""; 0], "nothing else is called like it");
         std::fs::copy(own.join("tool"), own.join("grep")).expect("it is ours");
         assert_eq!(others(&first), [format!("grep is another program than the approved one: {}", own.join("grep").display())]);
+        std::fs::copy(own.join("tool"), own.join("ls")).expect("it is ours");
+        assert_eq!(
+            others(&first),
+            [format!(
+                "grep is another program than the approved one: {}, and 1 more in its directory",
+                own.join("grep").display()
+            )]
+        );
+        std::fs::remove_file(own.join("ls")).expect("it is ours");
         // Who wrote it before the first run, or approves it, means it, until it is another one.
         let meant = approved(ApprovalReason::NewTask, &ambient);
         assert_eq!(others(&meant), [""; 0]);
@@ -289,6 +306,34 @@ mod tests {
         assert_eq!((others(&meant).len(), others(&approved(ApprovalReason::Person, &ambient)).len()), (1, 0));
         // Approvals of earlier versions do not say it.
         assert_eq!(others(&PlanTerms { in_front: None, ..first }), [""; 0]);
+    }
+
+    #[test]
+    fn a_program_is_compared_with_the_approved_one_of_its_own_name() {
+        let top = tempfile::tempdir().expect("a directory");
+        let (root, additions) = (top.path().join("project"), EnvironmentAdditions::default());
+        std::fs::create_dir(&root).expect("it is ours");
+        let managed = search_path(&top.path().join(".pyenv/shims"), "one");
+        let search = |ambient| ProgramSearch { root: &root, ambient, additions: Some(&additions) };
+        let plan = |words: [&str; 2]| {
+            let step = |(number, word): (usize, &str)| {
+                let mut step = testing::generic_action(ActionPhase::Step);
+                step.id = ActionId::numbered("STEP", number);
+                step.command.argv = vec![word.to_owned()];
+                step
+            };
+            Plan { steps: (1..).zip(words).map(step).collect(), ..testing::empty_plan() }
+        };
+        let terms = |words| search(&managed).record(&plan(words), plan_terms(&plan(words)), ApprovalReason::NewTask);
+        let others = |words, terms: &PlanTerms| search(&managed).found_by_another_way(&plan(words), terms);
+        // Another command, and checks that change places.
+        assert_eq!(others(["tool", "sh"], &terms(["true", "sh"])), [""; 0]);
+        assert_eq!(others(["sh", "tool"], &terms(["tool", "sh"])), [""; 0]);
+        // A check that changed its place is compared with what was approved at the other one.
+        let approved = terms(["tool", "sh"]);
+        let elsewhere = search_path(&top.path().join("fk"), "green");
+        let named = format!("tool is another program than the approved one: {}", top.path().join("fk/tool").display());
+        assert_eq!(search(&elsewhere).found_by_another_way(&plan(["sh", "tool"]), &approved), [named]);
     }
 
     #[test]

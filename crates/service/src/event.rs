@@ -55,12 +55,10 @@ pub enum SavedContent {
 /// The keys that a foreground watch reacts to. All other keys are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
-    /// Enter: run everything, now or after the run under way.
+    /// Enter, `r` or `a`: run everything, now or after the run under way.
     Again,
     /// `f`: run what failed last.
     FailedOnly,
-    /// `a`: run everything.
-    All,
     /// `?` or `h`: show the keys.
     Help,
     /// `c`: clear the screen, and show the last verdict again.

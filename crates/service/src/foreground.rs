@@ -151,7 +151,7 @@ impl<S: Screen> EventHost for Foreground<'_, S> {
                 }
             }
             LoopEvent::Call(Typed::Key(key)) => {
-                if matches!(key, Key::Again | Key::All) {
+                if key == Key::Again {
                     self.forget_declined();
                 }
                 self.scheduler.handle(now, Event::Key(key))

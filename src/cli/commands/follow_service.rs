@@ -165,7 +165,7 @@ impl KeysBesideService {
         let Typed::Key(key) = typed else { return true };
         let shown = self.followed.shown();
         match key {
-            Key::Again | Key::All => self.ask_for_run(shown, Vec::new()),
+            Key::Again => self.ask_for_run(shown, Vec::new()),
             Key::FailedOnly => match shown.as_ref().map(|run| run.failed.clone()).filter(|failed| !failed.is_empty()) {
                 Some(failed) => self.ask_for_run(shown, failed),
                 None => render::note("nothing failed in a run that was shown here: press r to run everything"),

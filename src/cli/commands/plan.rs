@@ -59,7 +59,7 @@ fn details(action: &Action) -> Vec<String> {
         details.push(format!("network {}", action.network.word()));
     }
     if let Some(policy) = &action.policy {
-        details.push(policy.block_on.strategy().to_owned());
+        details.push(format!("policy {}", policy.block_on.word()));
     }
     if action.tool.judged_by() == JudgedBy::ExitCode && action.expected_exit_codes != [0] {
         let codes: Vec<String> = action.expected_exit_codes.iter().map(ToString::to_string).collect();

@@ -36,9 +36,8 @@ const SUMMARY_WIDTH: usize = 30;
 
 /// Returns the lines of an action that has ended: the result first, then the findings.
 pub(crate) fn action(result: &ActionResultV2, look: ActionLook) -> Vec<Line> {
-    if result.skip_reason == Some(SkipReason::Stopped) {
-        // The run was stopped before it reached this action. The last line of the run says so, so no line is needed
-        // here.
+    if matches!(result.skip_reason, Some(SkipReason::Stopped | SkipReason::NotSelected)) {
+        // The run was stopped before it reached this action, or never was to run it. The last line of the run says so.
         return Vec::new();
     }
     let (mark, tone) = mark(result);
@@ -171,14 +170,12 @@ fn summary(result: &ActionResultV2) -> String {
         return match result.skip_reason {
             Some(SkipReason::Unchanged) => "unchanged".to_owned(),
             Some(SkipReason::PrerequisiteFailed) => "skipped: a prerequisite failed".to_owned(),
-            Some(SkipReason::Stopped) => "skipped: stopped".to_owned(),
-            Some(SkipReason::NotSelected) => "skipped: not selected".to_owned(),
+            Some(SkipReason::Stopped | SkipReason::NotSelected) | None => "skipped".to_owned(),
             Some(SkipReason::WaitsForRequest) => "waits for a commit: `proctor run --all`".to_owned(),
             Some(SkipReason::AfterFailure) => "skipped: a check before it failed".to_owned(),
             Some(SkipReason::DependencyFailed) => "skipped: it comes after one that failed".to_owned(),
             Some(SkipReason::RunTimedOut) => "skipped: the run took too long".to_owned(),
             Some(SkipReason::SpecificationWrong) => "skipped: the specification has errors".to_owned(),
-            None => "skipped".to_owned(),
         };
     }
     let outcome = result.result.as_ref();

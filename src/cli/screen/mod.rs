@@ -86,6 +86,7 @@ fn blocking_words(report: &ExecutionReportV2) -> Option<String> {
         all if report.test_specification.task_id != TaskId::default_task() => Some(format!("{} blocking", all.len())),
         [one] => Some(format!("{one} failed")),
         [one, other] => Some(format!("{one} and {other} failed")),
+        [one, other, third] => Some(format!("{one}, {other} and {third} failed")),
         [one, other, rest @ ..] => Some(format!("{one}, {other} and {} more failed", rest.len())),
     }
 }
@@ -309,21 +310,21 @@ pub(crate) fn ignore_hints(report: &ExecutionReportV2, root: &Path, settings: &P
     ignore_advice(&paths, read_git_index(root, None).paths(), WayIntoProject::InPlace)
 }
 
-/// Returns the path of a report as people see it: the short path through the project's evidence link if that leads to the report, otherwise
+/// Returns the path of a report as people see it: the shortest path through the project's evidence link that leads to the report, otherwise
 /// the path in the store. The task's latest run is not named in it.
 pub(crate) fn report_path(root: &Path, link: Option<&str>, task: &TaskId, report_path: &Path, is_latest: bool) -> String {
-    let run = report_path.parent().and_then(Path::file_name).filter(|_| !is_latest);
-    let place = run.map_or_else(PathBuf::new, |run| Path::new("runs").join(run)).join("execution-report.json");
-    let through_link = link.map(|link| Path::new(link).join(task.as_str()).join(place));
+    let run = report_path.parent().and_then(Path::file_name).map(|run| Path::new("runs").join(run));
+    // A run of some checks is no task's latest.
+    let places = is_latest.then(PathBuf::new).into_iter().chain(run).map(|place| place.join("execution-report.json"));
     // If a directory was copied together with its link, the link leads to the other project's evidence.
     let leads_there = |path: &Path| match (path.canonicalize(), report_path.canonicalize()) {
         (Ok(through_link), Ok(direct)) => through_link == direct,
         (Err(_), _) | (_, Err(_)) => false,
     };
-    let Some(path) = through_link else { return report_path.display().to_string() };
+    let through_link = places.filter_map(|place| Some(Path::new(link?).join(task.as_str()).join(place)));
     // Whoever stands elsewhere could not open a path that is relative to the project.
-    let places = [path.clone(), root.join(path), report_path.to_owned()];
-    places.iter().find(|path| leads_there(path)).unwrap_or(&places[2]).display().to_string()
+    let mut paths = through_link.flat_map(|path| [path.clone(), root.join(path)]);
+    paths.find(|path| leads_there(path)).unwrap_or_else(|| report_path.to_owned()).display().to_string()
 }
 
 /// The word for a run that passed although no check has a result on the run's own tree.

@@ -19,7 +19,7 @@ impl Engine {
             Key::Difference => vec![Effect::Show(Notice::DifferenceAsked)],
             Key::Log => vec![Effect::Show(Notice::LogAsked)],
             Key::OpenPage => vec![Effect::Show(Notice::PageAsked)],
-            Key::Again | Key::All => self.everything_now_or_next(Notice::RunningAgainAfterRun),
+            Key::Again => self.everything_now_or_next(Notice::RunningAgainAfterRun),
             Key::FailedOnly if self.known.values().all(|known| known.last_failed.is_empty()) => {
                 vec![Effect::Show(Notice::NothingFailed)]
             }

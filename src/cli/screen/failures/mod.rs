@@ -78,7 +78,12 @@ fn first_and_groups(failures: &[ReportedFailure<'_>], unlisted: u64, result: &Ac
         failures
     } else {
         lines.push(cut(&first.line));
-        lines.extend(shortened_output(&readable_output(&first.printed)).iter().map(|line| barred(line)));
+        let printed = readable_output(&first.printed);
+        // Many tools print the message first, which stands in the line above, unless that is cut.
+        let is_said = |message: &str| message == first.error && lines[0].ends_with(message);
+        let rest = printed.split_once('\n').filter(|(message, _)| is_said(message)).map_or(&*printed, |(_, rest)| rest);
+        let rest = rest.trim_start_matches('\n');
+        lines.extend(shortened_output(rest).iter().map(|line| barred(line)));
         others
     };
     let mut groups = grouped(listed);

@@ -125,6 +125,17 @@ fn jest_has_its_difference_and_no_frames_of_packages() {
 }
 
 #[test]
+fn a_message_that_the_tool_prints_first_is_said_once() {
+    let error = "AssertionError: expected { sum: -3 } to deeply equal { sum: 3 }";
+    let stack = format!("{error}\n- Expected\n+ Received\n\n-   \"sum\": 3,\n+   \"sum\": -3,");
+    let one = |error| tests("vitest run", "vitest", vec![test("a.test.js > sums", "a.test.js", 3, error, &stack)]);
+    let shown = screen(&one(error), FailuresShown::First);
+    assert_eq!((shown.matches(error).count(), shown.matches("│ - Expected").count()), (1, 1), "{shown}");
+    let other = screen(&one("another"), FailuresShown::First);
+    assert!(other.contains(&format!("│ {error}")), "{other}");
+}
+
+#[test]
 fn findings_are_grouped_by_rule() {
     let unused = |line: u64, name: &str| {
         json!({ "file": "src/a.js", "line": line, "column": 7, "ruleId": "no-unused-vars", "severity": "error",

@@ -31,7 +31,7 @@ fn keys_run_everything_or_what_failed_at_once_or_after_the_run_under_way() {
     assert_eq!(order.selection, Selection::Named(vec!["tsc".to_owned()]));
     verdict(&mut engine, 30, "t0", &[]);
     assert_eq!(engine.handle_as_changed(Moment(40), Event::Key(Key::FailedOnly)), vec![Effect::Show(Notice::NothingFailed)]);
-    assert!(is_start(&engine.handle_as_changed(Moment(50), Event::Key(Key::All)), TriggerKind::Request));
+    assert!(is_start(&engine.handle_as_changed(Moment(50), Event::Key(Key::Again)), TriggerKind::Request));
     assert_eq!(engine.handle_as_changed(Moment(60), Event::Key(Key::Clear)), vec![Effect::ClearScreen]);
     assert_eq!(engine.handle_as_changed(Moment(70), Event::Key(Key::Help)), vec![Effect::Show(Notice::Keys)]);
 }

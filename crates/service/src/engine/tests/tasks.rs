@@ -196,7 +196,7 @@ fn the_key_for_failures_runs_those_that_failed() {
         engine.handle_as_changed(Moment(1110), Event::Finished(finished)),
         [Effect::Show(Notice::Waiting(LastRunState::Verdict))]
     );
-    let effects = engine.handle_as_changed(Moment(1200), Event::Key(Key::All));
+    let effects = engine.handle_as_changed(Moment(1200), Event::Key(Key::Again));
     assert_eq!(run_out(&mut engine, effects, 1210, "t1"), ["default", "T1", "T2"]);
 }
 
