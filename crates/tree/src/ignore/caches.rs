@@ -75,7 +75,7 @@ pub fn hidden_caches(environment: &Path) -> Vec<String> {
     names.chain(entries).filter(|name| is_hidden(environment.join(name))).collect()
 }
 
-/// Returns whether checks do not see what lies at a path in a directory of installed packages. In [`DOWNLOADS`] they see what was installed:
+/// Returns whether checks do not see what lies at a path in a directory of installed packages. In `.cache` they see what was installed:
 /// a directory with a program.
 pub fn is_hidden_cache(path: &Path) -> bool {
     let names = [path.parent().and_then(Path::file_name), path.file_name()];
