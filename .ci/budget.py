@@ -24,7 +24,7 @@ LIMITS = {
     "model": 6_870,
     "plan": 15_660,
     "proctor": 10_120,
-    "project": 13_310,
+    "project": 13_320,
     "prove": 3_200,
     "remote": 1_460,
     "run": 11_510,

@@ -29,11 +29,17 @@ pub(crate) fn with_origin(project: &Project) -> String {
 #[test]
 fn variables_that_checks_would_not_have_here_are_a_condition() {
     let project = in_repository();
-    let is_named = || project.proctor(["gate"]).success().stdout.contains("on condition: checks could also read other variables");
-    project.proctor(["run"]).env("TZ", "Asia/Tokyo").success();
-    assert!(is_named());
-    project.proctor(["run"]).success();
-    assert!(!is_named());
+    let is_named_with = |path: &str| {
+        let gate = project.proctor(["gate"]).env("PATH", path).success();
+        gate.stdout.contains("on condition: checks could also read other variables")
+    };
+    let (here, elsewhere) = ("/usr/bin:/bin", "/usr/bin:/bin:/opt");
+    project.proctor(["run"]).env("TZ", "Asia/Tokyo").env("PATH", here).success();
+    assert!(is_named_with(here));
+    project.proctor(["run"]).env("PATH", here).success();
+    assert!(!is_named_with(here) && is_named_with(elsewhere));
+    // As git starts a hook.
+    assert!(!is_named_with(&format!("/usr/lib/git-core:{here}")));
 }
 
 #[test]

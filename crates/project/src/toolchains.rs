@@ -278,10 +278,11 @@ pub fn changed_toolchains(
     let is_other = |one: &&ToolchainRecord| {
         let path = names.path(&one.path);
         // What a run saw that looked at every file is certain. What was installed for it alone, in a checkout, is gone by now.
-        one.content.is_some() && !(one.every_file && !path.exists()) && {
-            let (content, newest_change) = SavedDirectory::of(store, &path).hash_and_newest_change();
-            content.digest() != one.content || (!one.every_file && newest_change > looked)
+        if one.content.is_none() || (one.every_file && !path.exists()) {
+            return false;
         }
+        let (content, newest_change) = SavedDirectory::of(store, &path).hash_and_newest_change();
+        content.digest() != one.content || (!one.every_file && newest_change > looked)
     };
     toolchains.iter().filter(is_other).map(|one| one.path.clone()).collect()
 }

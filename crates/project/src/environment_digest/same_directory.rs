@@ -151,6 +151,7 @@ pub fn variables_digest(
     let mut hasher = Sha256::new();
     hasher.update(secret_of_digests(store)?.as_bytes());
     for (name, value) in variables_of_checks(ambient, settings) {
+        let value = if name == "PATH" { without_git(value) } else { value };
         let value = without_root(value.as_bytes(), root.as_os_str().as_bytes());
         for part in [name.as_bytes(), &value] {
             hasher.update((part.len() as u64).to_be_bytes());
@@ -158,6 +159,12 @@ pub fn variables_digest(
         }
     }
     Some(Digest::from_hasher(hasher))
+}
+
+/// Returns a search path without the directory of git's own programs, which git puts in front for what it starts, such as a hook.
+fn without_git(path: &OsStr) -> &OsStr {
+    let first = path.as_bytes().iter().position(|byte| *byte == b':').unwrap_or_default();
+    if path.as_bytes()[..first].ends_with(b"/git-core") { OsStr::from_bytes(&path.as_bytes()[first + 1..]) } else { path }
 }
 
 /// Returns a text with each occurrence of a path replaced that is not only the beginning of a longer name.
