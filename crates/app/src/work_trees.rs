@@ -56,7 +56,7 @@ pub fn register_linked_work_tree(environment: &Environment, root: &Path) -> Resu
 /// # Errors
 /// When the store cannot be read or written.
 pub(crate) fn register_clone(environment: &Environment, archive: &mut StoreReader, root: &Path) -> Result<(), CommandError> {
-    if archive.find_project(root)?.is_some() || is_checkout(environment, root) {
+    if !root.is_dir() || archive.find_project(root)?.is_some() || is_checkout(environment, root) {
         return Ok(());
     }
     // What is wrong with the settings is told by whoever asks.
