@@ -233,7 +233,7 @@ fn suites_have_the_same_counts_in_shards_on_a_server_as_here() {
     assert_eq!((&all["passed"], &all["skipped"]), (&json!(5), &json!(5)));
 }
 
-/// The directories of a workspace's members are other ones than that of the check, from which the directory of the shards is named.
+/// nextest starts each member's tests in the member's own directory, and the file that divides the tests is named from the check's.
 #[test]
 #[ignore = "wide tier"]
 fn members_of_a_workspace_have_the_same_counts_in_shards_on_a_server_as_here() {

@@ -247,7 +247,7 @@ fn tests_of_playwright_are_divided_by_its_own_shards_and_listed_whole() {
     incomplete(&project, "playwright.config.js", makes);
 }
 
-/// Where proctor does not see in the settings that tests depend on others, it sees it in the lists.
+/// A test on which others depend runs in each shard. If the settings do not show that, the lists of the shards do.
 #[test]
 #[ignore = "long tier"]
 fn a_test_of_playwright_on_which_others_depend_is_no_success_in_shards() {

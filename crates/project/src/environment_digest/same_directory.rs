@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::every_file::is_written_by_tools;
 use super::known_files::{FileSurvey, Found, KnownFiles, ReadingRoom};
 use super::whole_directory::SavedDirectory;
+use crate::toolchain_places::is_of_system;
 use proctor_evidence::{Store, open_regular_file, secret_of_digests};
 use proctor_model::{Digest, EntryKind};
 use proctor_sandbox::process::clock;
@@ -164,7 +165,9 @@ pub fn variables_digest(
 /// Returns a search path without the directory of git's own programs, which git puts in front for what it starts, such as a hook.
 fn without_git(path: &OsStr) -> &OsStr {
     let first = path.as_bytes().iter().position(|byte| *byte == b':').unwrap_or_default();
-    if path.as_bytes()[..first].ends_with(b"/git-core") { OsStr::from_bytes(&path.as_bytes()[first + 1..]) } else { path }
+    let directory = Path::new(OsStr::from_bytes(&path.as_bytes()[..first]));
+    let is_gits = directory.ends_with("git-core") && is_of_system(directory);
+    if is_gits { OsStr::from_bytes(&path.as_bytes()[first + 1..]) } else { path }
 }
 
 /// Returns a text with each occurrence of a path replaced that is not only the beginning of a longer name.

@@ -24,7 +24,7 @@ pub(super) struct KnownTask {
     pub(super) is_approved: bool,
     /// Whether the task's last look led to no run, because it waits for a person or the changes trigger no check.
     pub(super) is_held: bool,
-    /// Whether something was saved since this task was started last that was left to the repetition of another task's run.
+    /// Whether a save came since this task was started last that only the repetition of another task's run has seen.
     pub(super) has_missed_save: bool,
     /// Whether another task has had a verdict on another tree than this one's since this one was started last.
     pub(super) is_behind: bool,

@@ -52,9 +52,9 @@ impl Engine {
         }
     }
 
-    /// Forgets a save whose content the run under way tests too. Two saves are kept for the next run: one during a run of named checks, which
-    /// gives no verdict, and one that another task needs because it has no verdict or because its last look led to no run. After a save of
-    /// another content, the run is restarted or may finish.
+    /// Forgets a save whose content the run under way tests too, unless that run leaves something open: a run of named checks gives no
+    /// verdict, and another task may have no verdict, or a plan that was refused. Then the save waits for the next run. After a save of another
+    /// content, the run is restarted or may finish.
     pub(super) fn on_compared(&mut self, content: SavedContent) -> Vec<Effect> {
         match (content, &self.stage) {
             (SavedContent::Same, _) => {

@@ -75,8 +75,8 @@ pub fn hidden_caches(environment: &Path) -> Vec<String> {
     names.chain(entries).filter(|name| is_hidden(environment.join(name))).collect()
 }
 
-/// Returns whether checks do not see what lies at a path in a directory of installed packages. In `.cache` they see what was installed:
-/// a directory with a program.
+/// Returns whether checks do not see what lies at a path in a directory of installed packages. Of `.cache` they see only entries with a
+/// program in them: such an entry is a download of a package, and any other one may be left from a tool's run.
 pub fn is_hidden_cache(path: &Path) -> bool {
     let names = [path.parent().and_then(Path::file_name), path.file_name()];
     let [Some(above), Some(name)] = names.map(|name| name.and_then(OsStr::to_str)) else { return false };
